@@ -139,8 +139,10 @@ def check_target(path: Path, *, force: bool, replaced: bool = False) -> None:
     folder = path.absolute().parent
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}", hint=f"mkdir -p {folder} makes it")
-    if not os.access(path if path.exists() else folder, os.W_OK):
+    if path.exists() and not os.access(path, os.W_OK):
         raise UsageError(f"{path} cannot be written", hint="name another file")
+    if not path.exists() and not os.access(folder, os.W_OK):
+        raise UsageError(f"the folder {folder} cannot be written to", hint="name a file in another folder")
 
 
 def check_folder(path: Path, *, force: bool) -> None:

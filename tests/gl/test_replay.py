@@ -214,6 +214,8 @@ def test_snapshots_of_what_is_not_there_are_no_success(triangle: Path, programs:
         done = _drawtap("replay", str(without), "--snapshots", str(folder), "--snapshot-at", *words)
         assert done.returncode == 1, done.stdout
         assert f"none saved: {why}" in done.stdout
+    words = ["--snapshots", str(folder), "--snapshot-at", "draws", "--json"]
+    assert "no draw was played" in json.loads(_drawtap("replay", str(without), *words).stdout)["no_images"]
     for words in (["--snapshot-at", "calls:5,123456789"], ["--snapshot-at", "calls:" + "9" * 20], ["--loop", "9" * 20]):
         done = _drawtap("replay", str(triangle), "--snapshots", str(folder), *words)
         assert done.returncode == 2, done.stdout

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from drawtap.corpus.store import create as make_store
+from drawtap.errors import UsageError, check_target
 from writer import Writer
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
@@ -178,6 +179,12 @@ def test_a_mistake_is_named(drawtap, folder, monkeypatch, mistake):
     assert error.startswith("drawtap: error: ")
     assert hint in advice if hint else True
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)  # root may write everywhere
+    with pytest.raises(UsageError, match=f"the folder {tmp_path} cannot be written to"):
+        check_target(tmp_path / "new", force=False)
 
 
 def test_sql_may_begin_with_a_comment(drawtap, folder):

@@ -108,19 +108,21 @@ def replay(
         why = f": {lost}" if lost else ""
         raise InputError(f"{recording} has no call to play{why}", hint="drawtap info FILE says what is in it")
     summary = _summary(played, verify=verify)
-    if snapshots is not None and not played.images:
-        summary.append(_no_image(played, snapshot_at or "frames"))
-    verdicts = [*summary, *(_verdict(f, verify=verify) for f in played.findings)]
-    return Verdicts(verdicts, data=_numbers(played))
+    none = [_no_image(played, snapshot_at or "frames")] if snapshots is not None and not played.images else []
+    verdicts = [*summary, *none, *(_verdict(f, verify=verify) for f in played.findings)]
+    return Verdicts(verdicts, data=_numbers(played, none))
 
 
-def _numbers(played: Replay) -> dict[str, object]:
-    """Return what `--json` prints: the figures of a replay, times in ns, the hash of each frame where it was taken."""
+def _numbers(played: Replay, none: list[Verdict]) -> dict[str, object]:
+    """Return what `--json` prints: the figures of a replay, times in ns, the hash of each frame where it was taken.
+
+    `none` is the reason for no image, where the user wanted some and the player saved none.
+    """
     numbers = asdict(played)
     numbers["seconds"], numbers["measured_seconds"] = round(played.seconds, 9), round(played.measured_seconds, 9)
     numbers["images"] = [str(path) for path in played.images]
     numbers["hashes"] = [{"frame": frame, "hash": text} for frame, text in sorted(played.hashes.items())]
-    return numbers
+    return numbers | ({"no_images": none[0].finding} if none else {})
 
 
 def _engines() -> Rows:
