@@ -184,16 +184,16 @@ class Reader {
     size_t chunk;
     uint32_t call;
     if (!trace_.locate(seq, chunk, call)) return false;
-    if (!open_ || index_ != chunk) {
+    if (index_ != chunk) {
       open_.reset();
+      index_ = chunk;
       try {
         open_ = std::make_unique<OpenChunk>(trace_, chunk);
       } catch (const Error& e) {
         say_damaged(trace_, chunk, e);
-        return false;
       }
-      index_ = chunk;
     }
+    if (!open_) return false;
     record = open_->record_of(call);
     uint16_t f = open_->order()[record];
     columns = &open_->columns(f);
@@ -208,8 +208,8 @@ class Reader {
 
  private:
   const Trace& trace_;
-  std::unique_ptr<OpenChunk> open_;
-  size_t index_ = 0;
+  std::unique_ptr<OpenChunk> open_;  // nullptr: that chunk cannot be read
+  size_t index_ = SIZE_MAX;
 };
 
 // Pairs objects of a with objects of b.
