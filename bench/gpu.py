@@ -32,8 +32,8 @@ from bench.setup import ROOT, Setup, drawtap
 from drawtap.errors import DrawtapError
 from drawtap.replay import player
 
-# How EGL finds the GPU without a display: Mesa's way, the vendor's default, devices.
-_PLATFORMS = ("surfaceless", "", "device")
+# How EGL finds the GPU without a display: Mesa's way, devices, the vendor's default.
+_PLATFORMS = ("surfaceless", "device", "")
 _SOFTWARE = re.compile(r"llvmpipe|softpipe|swrast|SwiftShader|lavapipe", re.IGNORECASE)
 # Programs of tests/gl/programs that need no window, with arguments; their frames are the same in every run.
 _PROVED = (

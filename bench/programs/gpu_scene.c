@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "egl_device.h"
+
 enum { UNDER_WAY = 2, NOT_HERE = 77, NO_FRAME = 1 };
 
 static void* g_library;
@@ -57,6 +59,7 @@ static void start(int width, int height) {
   g_library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_GLOBAL);
   if (!g_library) fprintf(stderr, "%s\n", dlerror()), exit(NOT_HERE);
   FIND(eglGetDisplay);
+  FIND(eglGetProcAddress);
   FIND(eglInitialize);
   FIND(eglBindAPI);
   FIND(eglChooseConfig);
@@ -76,7 +79,9 @@ static void start(int width, int height) {
                            EGL_NONE};
   const EGLint version[] = {EGL_CONTEXT_CLIENT_VERSION, 3, EGL_NONE};
   const EGLint size[] = {EGL_WIDTH, width, EGL_HEIGHT, height, EGL_NONE};
-  EGLDisplay display = eglGetDisplay_(EGL_DEFAULT_DISPLAY);
+  const char* platform = getenv("EGL_PLATFORM");
+  const int of_device = platform && !strcmp(platform, "device");
+  EGLDisplay display = of_device ? device_display(eglGetProcAddress_) : eglGetDisplay_(EGL_DEFAULT_DISPLAY);
   EGLConfig config;
   EGLint count = 0;
   if (!eglInitialize_(display, NULL, NULL) || !eglBindAPI_(EGL_OPENGL_ES_API) ||

@@ -1,6 +1,7 @@
 #include "windows.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -48,6 +49,43 @@ std::vector<int64_t> Call::list(const char* name) const {
   return out;
 }
 
+namespace {
+
+bool is_set(const char* variable) {
+  const char* value = getenv(variable);
+  return value && *value;
+}
+
+// The display of an EGL device that is a GPU, initialised. Mesa's surfaceless platform would draw on the processor
+// where another vendor has the GPU. The variables that choose one of Mesa's renderers, or a platform, are obeyed.
+EGLDisplay display_of_device(const std::string& extensions) {
+  const bool asked = is_set("EGL_PLATFORM") && !strcmp(getenv("EGL_PLATFORM"), "device");
+  for (const char* chosen : {"LIBGL_ALWAYS_SOFTWARE", "GALLIUM_DRIVER", "MESA_LOADER_DRIVER_OVERRIDE", "EGL_PLATFORM"})
+    if (is_set(chosen) && !asked) return EGL_NO_DISPLAY;
+  if (!has_word(extensions, "EGL_EXT_platform_device") || !driver::eglGetPlatformDisplayEXT ||
+      !driver::eglQueryDevicesEXT || !driver::eglQueryDeviceStringEXT)
+    return EGL_NO_DISPLAY;
+  std::array<EGLDeviceEXT, 64> devices = {};
+  EGLint count = 0;
+  if (!driver::eglQueryDevicesEXT(devices.size(), devices.data(), &count)) return EGL_NO_DISPLAY;
+  const std::string number = is_set("DRAWTAP_EGL_DEVICE") ? getenv("DRAWTAP_EGL_DEVICE") : "";
+  // GPUs come first. A processor counts where the user asks for devices.
+  for (const bool software : {false, true})
+    for (EGLint n = 0; n < count; n++) {
+      const char* has = driver::eglQueryDeviceStringEXT(devices[n], EGL_EXTENSIONS);
+      if (software != has_word(has ? has : "", "EGL_MESA_device_software")) continue;
+      if (number.empty() ? software && !asked : number != std::to_string(n)) continue;
+      EGLDisplay display = driver::eglGetPlatformDisplayEXT(EGL_PLATFORM_DEVICE_EXT, devices[n], nullptr);
+      if (display != EGL_NO_DISPLAY && eglInitialize(display, nullptr, nullptr)) return display;
+    }
+  if (!number.empty())
+    throw Error(DT_E_ARGUMENT, "DRAWTAP_EGL_DEVICE is '" + number + "': no device of that number works; EGL lists " +
+                                   std::to_string(count) + ", the first is 0");
+  return EGL_NO_DISPLAY;
+}
+
+}  // namespace
+
 EGLDisplay open_display(void* x11) {
   EGLDisplay display = EGL_NO_DISPLAY;
   const char* client = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
@@ -63,6 +101,8 @@ EGLDisplay open_display(void* x11) {
     constexpr EGLint PLATFORM = 0x3202, TYPE = 0x3203, VULKAN = 0x3450, DEVICE = 0x3209, SWIFTSHADER = 0x3487;
     const EGLint on[] = {TYPE, VULKAN, DEVICE, SWIFTSHADER, EGL_NONE};
     display = driver::eglGetPlatformDisplayEXT(PLATFORM, EGL_DEFAULT_DISPLAY, on);
+  } else if (display = display_of_device(words); display != EGL_NO_DISPLAY) {
+    return display;
   } else if (!getenv("EGL_PLATFORM") && driver::eglGetPlatformDisplayEXT &&
              has_word(words, "EGL_MESA_platform_surfaceless")) {
     display = driver::eglGetPlatformDisplayEXT(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr);

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 FRAMES, WIDTH, HEIGHT, TILES, TEXELS = 120, 320, 240, 24, 256
 
-_SURFACELESS = 0x31DD  # EGL_PLATFORM_SURFACELESS_MESA
+_SURFACELESS, _DEVICE = 0x31DD, 0x313F  # EGL_PLATFORM_SURFACELESS_MESA, EGL_PLATFORM_DEVICE_EXT
+_EXTENSIONS, _SOFTWARE = 0x3055, b"EGL_MESA_device_software"
+_STEERS = ("LIBGL_ALWAYS_SOFTWARE", "GALLIUM_DRIVER", "MESA_LOADER_DRIVER_OVERRIDE", "EGL_PLATFORM")
 _CONFIG = (0x3033, 0x0001, 0x3040, 0x0004, 0x3024, 8, 0x3023, 8, 0x3022, 8, 0x3038)  # pbuffer, ES 2, RGB of 8 bits
 _SURFACE = (0x3057, WIDTH, 0x3056, HEIGHT, 0x3038)  # EGL_WIDTH, EGL_HEIGHT
 _CONTEXT = (0x3098, 2, 0x3038)  # EGL_CONTEXT_CLIENT_VERSION
@@ -99,9 +102,9 @@ def _start() -> tuple[ctypes.CDLL, Callable[[], object]]:
     except OSError as error:
         raise NoDriverError(str(error)) from None
     pointer = ctypes.c_void_p
-    for name in ("eglGetPlatformDisplay", "eglGetDisplay", "eglCreateContext", "eglCreatePbufferSurface"):
+    for name in ("eglCreateContext", "eglCreatePbufferSurface"):
         getattr(egl, name).restype = pointer
-    display = _opened(egl, egl.eglGetPlatformDisplay(_SURFACELESS, None, None)) or _opened(egl, egl.eglGetDisplay(None))
+    display = display_without_window(egl)
     if display is None:
         raise NoDriverError("EGL finds no driver")
     config, count = pointer(), ctypes.c_int()
@@ -116,9 +119,39 @@ def _start() -> tuple[ctypes.CDLL, Callable[[], object]]:
     return gl, lambda: egl.eglSwapBuffers(display, surface)
 
 
-def _opened(egl: ctypes.CDLL, display: int | None) -> ctypes.c_void_p | None:
-    got = ctypes.c_void_p(display)
-    return got if display and egl.eglInitialize(got, None, None) else None
+def display_without_window(egl: ctypes.CDLL) -> ctypes.c_void_p | None:
+    """Return an initialised display of EGL: of a GPU where EGL lists one, as the player chooses it. None: no driver."""
+    for name in ("eglGetPlatformDisplay", "eglGetDisplay", "eglGetProcAddress"):
+        getattr(egl, name).restype = ctypes.c_void_p
+    egl.eglQueryString.restype = ctypes.c_char_p
+    return next((display for display in map(ctypes.c_void_p, _displays(egl)) if _opened(egl, display)), None)
+
+
+def _opened(egl: ctypes.CDLL, display: ctypes.c_void_p) -> bool:
+    return bool(display.value and egl.eglInitialize(display, None, None))
+
+
+def _displays(egl: ctypes.CDLL) -> Iterator[int | None]:
+    steered = any(map(os.environ.get, _STEERS))
+    if not steered and b"EGL_EXT_platform_device" in (egl.eglQueryString(None, _EXTENSIONS) or b""):
+        yield from (egl.eglGetPlatformDisplay(_DEVICE, device, None) for device in _gpus(egl))
+    yield egl.eglGetPlatformDisplay(_SURFACELESS, None, None)
+    yield egl.eglGetDisplay(None)
+
+
+def _gpus(egl: ctypes.CDLL) -> Iterator[ctypes.c_void_p]:
+    """Yield the devices of EGL that are no processor."""
+    found = [egl.eglGetProcAddress(name) for name in (b"eglQueryDevicesEXT", b"eglQueryDeviceStringEXT")]
+    if not all(found):
+        return
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+    query = ctypes.CFUNCTYPE(ctypes.c_uint, number, pointer, pointer)(found[0])
+    text = ctypes.CFUNCTYPE(ctypes.c_char_p, pointer, number)(found[1])
+    devices, count = (pointer * 64)(), number()
+    if query(len(devices), devices, ctypes.byref(count)):
+        for device in map(pointer, devices[: count.value]):
+            if _SOFTWARE not in (text(device, _EXTENSIONS) or b""):
+                yield device
 
 
 def _ints(values: tuple[int, ...]) -> ctypes.Array[ctypes.c_int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +54,82 @@ def test_every_engine_shows_the_scene(name: str, scene: str, scenes: dict[str, P
         found = compare.compare(_played(trace, "llvmpipe"), other, tolerance=compare.Tolerance(ssim=0.99), bisect=False)
     assert found.same
     assert len(found.frames) == 3
+
+
+@pytest.fixture(scope="module")
+def stand_in_gpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler on this machine")
+    library = tmp_path_factory.mktemp("gpus") / "gpus.so"
+    source = Path(__file__).parent / "stand_in_gpus.c"
+    subprocess.run(
+        [
+            compiler,
+            "-Wall",
+            "-Wextra",
+            "-Wl,--no-as-needed",
+            "-shared",
+            "-fPIC",
+            source,
+            "-o",
+            library,
+            "-lEGL",
+            "-lGLESv2",
+            "-ldl",
+        ],
+        check=True,
+    )
+    return library
+
+
+@pytest.fixture
+def opened(stand_in_gpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Preload the stand-in; return the file with the numbers of the devices that are opened."""
+    for name in ("EGL_PLATFORM", "LIBGL_ALWAYS_SOFTWARE", "GALLIUM_DRIVER", "MESA_LOADER_DRIVER_OVERRIDE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LD_PRELOAD", str(stand_in_gpus))
+    monkeypatch.setenv("STAND_IN_OPENED", str(tmp_path / "opened"))
+    (tmp_path / "opened").touch()
+    return tmp_path / "opened"
+
+
+# The stand-in's devices: 0 is the processor, 1 does not start, 2 and 3 draw.
+@pytest.mark.parametrize(
+    ("chosen", "device"),
+    [
+        ({}, "2"),
+        ({"DRAWTAP_EGL_DEVICE": "3"}, "3"),
+        ({"DRAWTAP_EGL_DEVICE": "0"}, "0"),
+        ({"EGL_PLATFORM": "device"}, "2"),
+        ({"EGL_PLATFORM": "surfaceless"}, ""),
+        ({"LIBGL_ALWAYS_SOFTWARE": "1"}, ""),
+        ({"LIBGL_ALWAYS_SOFTWARE": "1", "DRAWTAP_EGL_DEVICE": "3"}, ""),
+    ],
+)
+def test_without_a_display_a_gpu_is_taken_before_the_processor(
+    chosen: dict[str, str], device: str, opened: Path
+) -> None:
+    answer = player.probe(chosen)
+    assert answer["renderer"], answer
+    assert opened.read_text().strip() == device
+
+
+@pytest.mark.parametrize("number", ["1", "4", "first"])
+def test_a_device_that_is_not_there_is_named(number: str, opened: Path) -> None:
+    answer = player.probe({"DRAWTAP_EGL_DEVICE": number})
+    assert f"DRAWTAP_EGL_DEVICE is '{number}': no device of that number works; EGL lists 4" in str(answer["error"])
+    assert not opened.read_text()
+
+
+def test_the_demo_and_the_doctor_draw_on_the_gpu_that_the_player_takes(stand_in_gpus: Path, opened: Path) -> None:
+    # Python asks a library for its functions, not the process: the stand-in takes the place of EGL's.
+    load = f"import ctypes; ctypes.CDLL = lambda name, of=ctypes.CDLL: of({str(stand_in_gpus)!r})"
+    demo = "from drawtap import demo_program; demo_program._start()"
+    doctor = "from drawtap.capture import probe; probe._ask(surfaceless=True)"
+    for program in (demo, doctor):
+        subprocess.run([sys.executable, "-c", f"{load}; {program}"], check=True)
+    assert opened.read_text().split() == ["2", "2"]
 
 
 def test_the_first_draw_that_differs_is_the_first_of_all_draws(scenes: dict[str, Path]) -> None:

@@ -10,7 +10,8 @@ import json
 import os
 import sys
 
-_EGL_PLATFORM_SURFACELESS = 0x31DD
+from drawtap.demo_program import display_without_window
+
 _EGL_OPENGL_ES2_BIT, _EGL_RENDERABLE_TYPE, _EGL_NONE, _EGL_CONTEXT_CLIENT_VERSION = 4, 0x3040, 0x3038, 0x3098
 _EGL_OPENGL_ES_API = 0x30A0
 _GL_VENDOR, _GL_RENDERER, _GL_VERSION = 0x1F00, 0x1F01, 0x1F02
@@ -29,13 +30,10 @@ def main() -> None:
 def _ask(*, surfaceless: bool) -> dict[str, str]:
     egl, gles = ctypes.CDLL("libEGL.so.1"), ctypes.CDLL("libGLESv2.so.2")
     pointer = ctypes.c_void_p
-    for name in ("eglGetPlatformDisplay", "eglGetDisplay", "eglCreateContext"):
+    for name in ("eglGetDisplay", "eglCreateContext"):
         getattr(egl, name).restype = pointer
     gles.glGetString.restype = ctypes.c_char_p
-    if surfaceless:
-        display = pointer(egl.eglGetPlatformDisplay(_EGL_PLATFORM_SURFACELESS, None, None))
-    else:
-        display = pointer(egl.eglGetDisplay(None))
+    display = display_without_window(egl) if surfaceless else pointer(egl.eglGetDisplay(None))
     if not display or not egl.eglInitialize(display, None, None):
         raise RuntimeError(f"eglInitialize fails with 0x{egl.eglGetError() & 0xFFFF:x}")
     config, count = pointer(), ctypes.c_int()

@@ -8,9 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "egl_device.h"
+
+/* Of the platform that $EGL_PLATFORM names; without the variable Mesa's surfaceless one, or else the default. */
 static EGLDisplay start_display(void) {
+  const int chosen = getenv("EGL_PLATFORM") != NULL;
   setenv("EGL_PLATFORM", "surfaceless", 0);
-  EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
+  const int of_device = !strcmp(getenv("EGL_PLATFORM"), "device");
+  EGLDisplay display = of_device ? device_display(eglGetProcAddress) : eglGetDisplay(EGL_DEFAULT_DISPLAY);
+  if (display == EGL_NO_DISPLAY && !chosen) {
+    unsetenv("EGL_PLATFORM");
+    display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
+  }
   EGLint major, minor;
   if (display == EGL_NO_DISPLAY || !eglInitialize(display, &major, &minor)) {
     fprintf(stderr, "no EGL display: 0x%x\n", eglGetError());
