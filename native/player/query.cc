@@ -8,6 +8,7 @@
 #include "../core/text.h"
 #include "play.h"
 #include "sizes.h"
+#include "egl_enums.h"
 #include "gl_enums.h"
 
 namespace dt::play {
@@ -444,8 +445,10 @@ class Asker {
         continue;
       }
       std::string prefix = "context.framebuffers[" + std::to_string(was) + "].";
-      if (draws) {
+      // Without a surface there is no default framebuffer: the driver answers of none.
+      if (draws && (now || driver::eglGetCurrentSurface(EGL_READ)))
         buffer_of(prefix + "GL_READ_BUFFER", GL_READ_BUFFER);
+      if (now || driver::eglGetCurrentSurface(EGL_DRAW)) {
         for (int i = 0; i < draws; ++i)
           buffer_of(prefix + "GL_DRAW_BUFFER" + std::to_string(i), GL_DRAW_BUFFER0 + static_cast<uint32_t>(i));
       }

@@ -44,6 +44,7 @@ PROGRAMS = {
     "modern": 300,
     "draw_over": 120,
     "two_contexts": 150,
+    "no_config": 120,  # current without a surface first
     "compressed": 350,
     "wasteful": 150,
     # Other seeds find what drivers forget: materials that were set since glPushAttrib, for one.
