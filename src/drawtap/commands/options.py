@@ -1,7 +1,5 @@
 """Options that several verbs have: about traces of the kernel, about a corpus."""
 
-from __future__ import annotations
-
 from drawtap.commands import Opt
 
 FROM = Opt(

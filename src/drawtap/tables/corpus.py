@@ -1,7 +1,5 @@
 """The tables of a corpus: what `drawtap corpus sql` asks. Each recording has its rows in a Parquet file a table."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from drawtap.tables import BOOL, F64, I64, TEXT, TEXTS, U32, U64, by_name, table

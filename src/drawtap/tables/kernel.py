@@ -1,7 +1,5 @@
 """The tables of a kernel trace. Those of single events are not among them: the trace itself explains them."""
 
-from __future__ import annotations
-
 from drawtap.tables import BOOL, F64, I32, I64, TEXT, U64, by_name, table
 
 TABLES = by_name(

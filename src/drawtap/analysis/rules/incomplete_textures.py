@@ -6,8 +6,6 @@ a recording has calls whose effect the tables lack: immutable storage, samplers,
 GL_GENERATE_MIPMAP.
 """
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

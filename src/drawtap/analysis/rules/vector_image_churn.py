@@ -1,7 +1,5 @@
 """Images of OpenVG made anew for pixels that an earlier image had."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

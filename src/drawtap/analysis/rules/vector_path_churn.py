@@ -1,7 +1,5 @@
 """Paths of OpenVG built again with the same segments."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Scenes of OpenVG built anew for every frame."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

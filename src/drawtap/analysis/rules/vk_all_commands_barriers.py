@@ -1,7 +1,5 @@
 """Barriers between all commands."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Memory allocated while frames are drawn."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

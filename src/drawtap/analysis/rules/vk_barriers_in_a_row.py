@@ -1,7 +1,5 @@
 """Barriers behind each other."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

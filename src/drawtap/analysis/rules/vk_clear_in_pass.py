@@ -1,7 +1,5 @@
 """Attachments cleared by a command before the first draw."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

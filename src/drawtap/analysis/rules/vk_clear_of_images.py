@@ -1,7 +1,5 @@
 """Images cleared outside of passes."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Targets that several queue families share."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Depth bias that is zero."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Draws and dispatches of nothing."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Render passes without work."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

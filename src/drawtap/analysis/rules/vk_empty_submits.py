@@ -1,7 +1,5 @@
 """Submits of nothing."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Equal pipelines made twice."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Calls that failed."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

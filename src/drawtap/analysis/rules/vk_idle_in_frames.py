@@ -1,7 +1,5 @@
 """Waits for an idle device in every frame."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

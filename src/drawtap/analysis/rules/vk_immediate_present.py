@@ -1,7 +1,5 @@
 """Pictures that tear."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

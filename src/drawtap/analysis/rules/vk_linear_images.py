@@ -1,7 +1,5 @@
 """Linear images that the GPU draws to or samples."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

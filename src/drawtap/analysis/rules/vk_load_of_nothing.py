@@ -1,7 +1,5 @@
 """Render passes that load undefined content."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

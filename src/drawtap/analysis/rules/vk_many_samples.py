@@ -1,7 +1,5 @@
 """More than four samples."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

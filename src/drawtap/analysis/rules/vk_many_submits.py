@@ -1,7 +1,5 @@
 """Frames with many submits."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

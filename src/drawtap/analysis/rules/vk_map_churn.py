@@ -1,7 +1,5 @@
 """Memory mapped over and over."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

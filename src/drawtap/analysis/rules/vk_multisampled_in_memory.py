@@ -1,7 +1,5 @@
 """Multisampled targets that are kept in memory."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

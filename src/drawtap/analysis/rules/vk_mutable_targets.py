@@ -1,7 +1,5 @@
 """Targets whose format may change."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

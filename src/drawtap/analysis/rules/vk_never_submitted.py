@@ -1,7 +1,5 @@
 """Command buffers recorded in vain."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Pipelines made without a cache."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Command buffers used once without saying so."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Vertices that wait for fragments."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Pipelines made while frames are drawn."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Primitive restart in lists."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Command pools whose buffers are reset one by one."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

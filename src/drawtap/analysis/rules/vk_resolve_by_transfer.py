@@ -1,7 +1,5 @@
 """Samples resolved outside of passes."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

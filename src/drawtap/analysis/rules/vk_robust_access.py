@@ -1,7 +1,5 @@
 """Robust access to buffers."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Descriptor sets allocated in frames."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Command buffers for simultaneous use."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Many small allocations."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Small dedicated allocations."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

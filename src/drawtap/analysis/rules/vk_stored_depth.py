@@ -1,7 +1,5 @@
 """Render passes that store depth nobody reads."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

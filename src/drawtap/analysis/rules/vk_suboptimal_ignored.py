@@ -1,7 +1,5 @@
 """Suboptimal swapchains that stay."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Fences and semaphores made in frames."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Frames of many small command buffers."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Small secondary command buffers."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

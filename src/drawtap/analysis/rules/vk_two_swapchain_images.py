@@ -1,7 +1,5 @@
 """Swapchains with two images."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

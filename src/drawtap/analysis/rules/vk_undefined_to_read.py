@@ -1,7 +1,5 @@
 """Undefined content that is made readable."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Memory that nothing uses."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Descriptor pools without sets."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

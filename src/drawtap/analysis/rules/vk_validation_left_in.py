@@ -1,7 +1,5 @@
 """Validation layers in the program."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,7 +1,5 @@
 """Fences waited for in the frame that submitted them."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

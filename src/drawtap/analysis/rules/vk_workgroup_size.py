@@ -1,7 +1,5 @@
 """Workgroups that leave lanes idle."""
 
-from __future__ import annotations
-
 from drawtap.analysis.rule import rule
 
 

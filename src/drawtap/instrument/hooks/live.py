@@ -3,8 +3,6 @@
 Runs whether or not calls are recorded (native/runtime/live.h).
 """
 
-from __future__ import annotations
-
 from drawtap.instrument.hook import Function, Hook, Hooks
 
 _KINDS = {"egl": "DT_LIVE_EGL", "glx": "DT_LIVE_GLX"}

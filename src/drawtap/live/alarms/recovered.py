@@ -1,7 +1,5 @@
 """A program that missed its target or stood still is well again."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from drawtap.live.alarm import Look, alarm

@@ -1,7 +1,5 @@
 """A program that drew shows nothing any more."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from drawtap.live.alarm import Look, alarm

@@ -1,7 +1,5 @@
 """A program does not reach its target."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from drawtap.live.alarm import Look, alarm

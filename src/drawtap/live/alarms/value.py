@@ -1,7 +1,5 @@
 """A number of a program's own is too large, too small, or too old."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

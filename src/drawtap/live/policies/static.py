@@ -1,7 +1,5 @@
 """The static lock: while somebody more important draws, everybody else is held to one rate."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from drawtap.live.policy import Decision, Snapshot, policy

@@ -5,8 +5,6 @@ extensions, `gl_state` what kinds of commands there are, `gl_effects` and
 `gl_object_effects` what they do to state.
 """
 
-from __future__ import annotations
-
 from drawtap.spec.apis import (
     gl_effects,
     gl_extensions,

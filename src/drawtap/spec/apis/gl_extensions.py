@@ -3,8 +3,6 @@
 Commands that the registry calls aliases of core commands have the rules of those and are not named here.
 """
 
-from __future__ import annotations
-
 from drawtap.spec.model import (
     Array,
     BufferOffset,

@@ -1,7 +1,5 @@
 """Members that the registry's enum groups lack: what the specifications let a parameter be, and programs pass."""
 
-from __future__ import annotations
-
 from drawtap.spec.overlay import Overlay
 
 PART = o = Overlay("gl", xml="gl.xml")

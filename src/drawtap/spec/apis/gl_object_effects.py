@@ -1,7 +1,5 @@
 """Effects of commands on the objects of OpenGL and OpenGL ES, and of draws; `gl_effects` says how to read them."""
 
-from __future__ import annotations
-
 from drawtap.spec.overlay import Overlay, create, delete, run, set_
 
 PART = o = Overlay("gl", xml="gl.xml")

@@ -1,7 +1,5 @@
 """The ways in which the player treats calls of OpenGL (`model.SHAPES`): lists, counted draws, images."""
 
-from __future__ import annotations
-
 from drawtap.spec.overlay import Overlay
 
 PART = o = Overlay("gl", xml="gl.xml")

@@ -1,7 +1,5 @@
 """The state of OpenGL and OpenGL ES that contexts share: textures, buffers, programs and the like (see `gl_tree`)."""
 
-from __future__ import annotations
-
 from drawtap.spec.tree import Tree
 
 

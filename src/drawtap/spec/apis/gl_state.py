@@ -1,8 +1,6 @@
 """Kinds of commands of OpenGL, and kinds of objects that the registry does not say. Their effects are in
 `gl_effects`."""
 
-from __future__ import annotations
-
 from drawtap.spec.overlay import Overlay
 
 PART = o = Overlay("gl", xml="gl.xml")

@@ -4,8 +4,6 @@ Paths and values are those of docs/state-paths.md. Groups say what draws read: `
 pixels, `fixed` draws without a program, `list` what is kept for display lists.
 """
 
-from __future__ import annotations
-
 from drawtap.spec.apis import gl_share_tree, vg_tree
 from drawtap.spec.tree import Tree
 

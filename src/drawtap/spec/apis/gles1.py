@@ -1,7 +1,5 @@
 """Features of OpenGL ES 1 alone: fixed-point forms, and its own arrays."""
 
-from __future__ import annotations
-
 from drawtap.spec.model import Array, ClientArray
 from drawtap.spec.overlay import Overlay
 

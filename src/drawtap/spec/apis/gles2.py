@@ -1,7 +1,5 @@
 """Features of OpenGL ES 2 and 3 alone: its versions need nothing beyond `gl`, its extensions do."""
 
-from __future__ import annotations
-
 from drawtap.spec.model import Array, AttributeList, Image, String
 from drawtap.spec.overlay import Overlay
 

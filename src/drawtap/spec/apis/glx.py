@@ -1,7 +1,5 @@
 """GLX 1.0 to 1.4 and its extensions. The registry says neither lengths nor groups: all of them stand here."""
 
-from __future__ import annotations
-
 from drawtap.spec.model import Array, AttributeList, Opaque, String, Struct
 from drawtap.spec.overlay import Overlay, create, delete, run, set_
 from drawtap.spec.registry import OVERLAYS

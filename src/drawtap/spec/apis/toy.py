@@ -1,7 +1,5 @@
 """The toy API of tests/toy: every kind of argument once, without any driver."""
 
-from __future__ import annotations
-
 from drawtap.spec import expr
 from drawtap.spec.model import Array, AttributeList, Opaque, String, Strings, Struct
 from drawtap.spec.overlay import Overlay, create, delete, set_

@@ -1,7 +1,5 @@
 """OpenVG 1.0 and 1.1 with VGU. Khronos has no XML for it: the registry file is ours and says the plain lengths."""
 
-from __future__ import annotations
-
 from drawtap.spec import expr
 from drawtap.spec.model import Array, String
 from drawtap.spec.overlay import Overlay, create, delete, run, set_

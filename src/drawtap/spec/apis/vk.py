@@ -6,8 +6,6 @@ Some pointers that the registry marks as not always valid have no condition here
 Nearly all of them depend on which states of a pipeline are dynamic.
 """
 
-from __future__ import annotations
-
 from drawtap.spec import expr
 from drawtap.spec.model import Array, Each, Opaque, TemplateData, Tree
 from drawtap.spec.overlay import Overlay

@@ -1,7 +1,5 @@
 """amdgpu's own events of its submissions."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 

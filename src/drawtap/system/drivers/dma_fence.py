@@ -1,7 +1,5 @@
 """Fences: what every driver shares."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 _REQUEST_EVENTS = (

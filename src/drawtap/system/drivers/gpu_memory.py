@@ -1,7 +1,5 @@
 """GPU memory by process, activity by application, frequency: events that are the same for all drivers."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 

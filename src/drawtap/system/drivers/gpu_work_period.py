@@ -1,7 +1,5 @@
 """Activity of applications on a GPU, as Android asks it of drivers."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 

@@ -1,7 +1,5 @@
 """Intel GVT-g, one GPU for several virtual machines."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 from drawtap.system.drivers.i915 import ENGINE, ENGINE_NUMBER
 from drawtap.trace.sql_text import quote_text

@@ -1,7 +1,5 @@
 """Intel's i915: i915_gem_request_* up to Linux 4.16, i915_request_* since."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 _STAGES = ("queue", "add", "submit", "guc_submit", "execute", "in", "out", "retire")

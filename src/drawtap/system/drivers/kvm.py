@@ -1,7 +1,5 @@
 """Virtual CPUs: kvm_entry and kvm_exit, or kvm_x86_entry and kvm_x86_exit as LTTng calls them."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 

@@ -1,7 +1,5 @@
 """Arm's kbase driver for Mali GPUs. (panfrost, panthor and lima use the DRM scheduler.)"""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 

@@ -1,7 +1,5 @@
 """Qualcomm's msm."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 _TICK_HZ = 19_200_000  # the always-on counter of Adreno GPUs

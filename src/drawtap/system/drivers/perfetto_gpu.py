@@ -1,7 +1,5 @@
 """GPU data of Perfetto's producers: render stages, submissions, counters, Vulkan's memory."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 # Unit as the trace spells it -> unit of the table, factor. Other units stay as they are.

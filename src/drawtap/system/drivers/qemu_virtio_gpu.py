@@ -1,7 +1,5 @@
 """virtio-gpu in the host: the trace events of QEMU."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 _COMMANDS = (

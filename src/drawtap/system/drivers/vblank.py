@@ -1,7 +1,5 @@
 """Vertical blanks of displays."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 

@@ -1,7 +1,5 @@
 """virtio_gpu in the guest: commands to the host's GPU."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 # enum virtio_gpu_ctrl_type, for kernels whose `name` is the address of the queue's name

@@ -1,7 +1,5 @@
 """Intel's xe."""
 
-from __future__ import annotations
-
 from drawtap.system.driver import Draft, driver
 
 _CLASSES = "['rcs', 'vcs', 'vecs', 'bcs', 'other', 'ccs', 'gsccs']"  # enum xe_engine_class

@@ -1,7 +1,5 @@
 """Text of ftrace: the file `trace` of tracefs, what `trace-cmd report` prints, systrace and atrace."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

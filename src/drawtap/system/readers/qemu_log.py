@@ -1,7 +1,5 @@
 """QEMU's trace log: what a host's virtio-gpu device did for its guest."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A virtual GPU that may not work, though the GPU is free."""
 
-from __future__ import annotations
-
 from drawtap.system.rule import rule
 
 

@@ -1,7 +1,5 @@
 """A guest whose requests reach the host late."""
 
-from __future__ import annotations
-
 from drawtap.system.rule import rule
 
 

@@ -1,7 +1,5 @@
 """A request that does not come off its engine."""
 
-from __future__ import annotations
-
 from drawtap.system.rule import rule
 
 

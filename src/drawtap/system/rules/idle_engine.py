@@ -1,7 +1,5 @@
 """An engine that does nothing though work waits for it."""
 
-from __future__ import annotations
-
 from drawtap.system.rule import rule
 
 

@@ -1,7 +1,5 @@
 """A guest that hears late that its requests are done."""
 
-from __future__ import annotations
-
 from drawtap.system.rule import rule
 from drawtap.system.rules.held_in_guest import waits_of_threads
 

@@ -1,7 +1,5 @@
 """Requests that are longer than a frame, and that others have to wait for."""
 
-from __future__ import annotations
-
 from drawtap.system.rule import rule
 
 

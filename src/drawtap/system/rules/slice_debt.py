@@ -1,7 +1,5 @@
 """A virtual GPU that overran its time."""
 
-from __future__ import annotations
-
 from drawtap.system.rule import rule
 
 

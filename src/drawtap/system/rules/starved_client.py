@@ -1,7 +1,5 @@
 """A client that waits far longer than it works."""
 
-from __future__ import annotations
-
 from drawtap.system.rule import rule
 
 

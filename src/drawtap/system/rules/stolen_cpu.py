@@ -1,7 +1,5 @@
 """A virtual machine that takes CPU time from another."""
 
-from __future__ import annotations
-
 from drawtap.system.metrics import MEANWHILE
 from drawtap.system.rule import rule
 
