@@ -105,85 +105,49 @@ o.effects("glTexParameter{f,i,Ii,Iui,x}v glTexParameterxvOES", run("tex_paramete
 o.effects("glTextureParameter{f,i}", run("texture_parameter", "texture, pname, param"))
 o.effects("glTextureParameter{f,i}v", run("texture_parameter_v", "texture, pname, param"))
 o.effects("glTextureParameterI{i,ui}v", run("texture_parameter_v", "texture, pname, params"))
-IMAGE = "internalformat, width, {}, {}, border, 0, pixels"
-o.effects("glTexImage1D", run("tex_image", "target, level, " + IMAGE.format("1", "1")))
-o.effects("glTexImage2D", run("tex_image", "target, level, " + IMAGE.format("height", "1")))
-o.effects("glTexImage3D", run("tex_image", "target, level, " + IMAGE.format("height", "depth")))
-o.effects(
-    "glCompressedTexImage1D", run("tex_image", "target, level, internalformat, width, 1, 1, border, imageSize, data")
+# Images by dimensions: offset, extent, and the extent of a copy from a framebuffer, which is flat.
+IMAGES = (
+    (1, "xoffset, 0, 0", "width, 1, 1", "width, 1"),
+    (2, "xoffset, yoffset, 0", "width, height, 1", "width, height"),
+    (3, "xoffset, yoffset, zoffset", "width, height, depth", "width, height"),
 )
-o.effects(
-    "glCompressedTexImage2D",
-    run("tex_image", "target, level, internalformat, width, height, 1, border, imageSize, data"),
-)
-o.effects(
-    "glCompressedTexImage3D",
-    run("tex_image", "target, level, internalformat, width, height, depth, border, imageSize, data"),
-)
-SUB = "level, xoffset, {}, {}, width, {}, {}, pixels"
-o.effects("glTexSubImage1D", run("tex_sub_image", "target, " + SUB.format("0", "0", "1", "1")))
-o.effects("glTexSubImage2D", run("tex_sub_image", "target, " + SUB.format("yoffset", "0", "height", "1")))
-o.effects("glTexSubImage3D", run("tex_sub_image", "target, " + SUB.format("yoffset", "zoffset", "height", "depth")))
-o.effects("glTextureSubImage1D", run("texture_sub_image", "texture, " + SUB.format("0", "0", "1", "1")))
-o.effects("glTextureSubImage2D", run("texture_sub_image", "texture, " + SUB.format("yoffset", "0", "height", "1")))
-o.effects(
-    "glTextureSubImage3D", run("texture_sub_image", "texture, " + SUB.format("yoffset", "zoffset", "height", "depth"))
-)
-SUB = SUB.replace("pixels", "data")
-o.effects("glCompressedTexSubImage1D", run("tex_sub_image", "target, " + SUB.format("0", "0", "1", "1")))
-o.effects("glCompressedTexSubImage2D", run("tex_sub_image", "target, " + SUB.format("yoffset", "0", "height", "1")))
-o.effects(
-    "glCompressedTexSubImage3D", run("tex_sub_image", "target, " + SUB.format("yoffset", "zoffset", "height", "depth"))
-)
-o.effects("glCompressedTextureSubImage1D", run("texture_sub_image", "texture, " + SUB.format("0", "0", "1", "1")))
-o.effects(
-    "glCompressedTextureSubImage2D", run("texture_sub_image", "texture, " + SUB.format("yoffset", "0", "height", "1"))
-)
-o.effects(
-    "glCompressedTextureSubImage3D",
-    run("texture_sub_image", "texture, " + SUB.format("yoffset", "zoffset", "height", "depth")),
-)
-o.effects("glCopyTexImage1D", run("copy_tex_image", "target, level, internalformat, width, 1, border"))
-o.effects("glCopyTexImage2D", run("copy_tex_image", "target, level, internalformat, width, height, border"))
-o.effects("glCopyTexSubImage1D", run("copy_tex_sub_image", "target, level, xoffset, 0, 0, width, 1"))
-o.effects("glCopyTexSubImage2D", run("copy_tex_sub_image", "target, level, xoffset, yoffset, 0, width, height"))
-o.effects("glCopyTexSubImage3D", run("copy_tex_sub_image", "target, level, xoffset, yoffset, zoffset, width, height"))
-o.effects("glCopyTextureSubImage1D", run("copy_texture_sub_image", "texture, level, xoffset, 0, 0, width, 1"))
-o.effects(
-    "glCopyTextureSubImage2D", run("copy_texture_sub_image", "texture, level, xoffset, yoffset, 0, width, height")
-)
-o.effects(
-    "glCopyTextureSubImage3D", run("copy_texture_sub_image", "texture, level, xoffset, yoffset, zoffset, width, height")
-)
-o.effects("glTexStorage1D", run("tex_storage", "target, levels, internalformat, width, 1, 1"))
-o.effects("glTexStorage2D", run("tex_storage", "target, levels, internalformat, width, height, 1"))
-o.effects("glTexStorage3D", run("tex_storage", "target, levels, internalformat, width, height, depth"))
-o.effects("glTextureStorage1D", run("texture_storage", "texture, levels, internalformat, width, 1, 1"))
-o.effects("glTextureStorage2D", run("texture_storage", "texture, levels, internalformat, width, height, 1"))
-o.effects("glTextureStorage3D", run("texture_storage", "texture, levels, internalformat, width, height, depth"))
-for call, head in (("Image", "tex"), ("Storage", "tex")):
-    o.effects(
-        f"glTex{call}2DMultisample",
-        run(
-            f"{head}_multisample",
-            f"target, samples, internalformat, width, height, 1, fixedsamplelocations, {int(call == 'Storage')}",
-        ),
-    )
-    o.effects(
-        f"glTex{call}3DMultisample",
-        run(
-            f"{head}_multisample",
-            f"target, samples, internalformat, width, height, depth, fixedsamplelocations, {int(call == 'Storage')}",
-        ),
-    )
-o.effects(
-    "glTextureStorage2DMultisample",
-    run("texture_multisample", "texture, samples, internalformat, width, height, 1, fixedsamplelocations"),
-)
-o.effects(
-    "glTextureStorage3DMultisample",
-    run("texture_multisample", "texture, samples, internalformat, width, height, depth, fixedsamplelocations"),
-)
+# EXT_direct_state_access names a texture with its target, or a unit by its number. Images there are like images of the
+# bound texture of the active unit.
+NAMED = run("texture_named", "texture, target")
+UNIT = run("unit_direct", "texunit")
+for n, offset, extent, flat in IMAGES:
+    image = f"target, level, internalformat, {extent}, border"
+    o.effects(f"glTexImage{n}D", run("tex_image", f"{image}, 0, pixels"))
+    o.effects(f"glCompressedTexImage{n}D", run("tex_image", f"{image}, imageSize, data"))
+    for compressed, texels in (("", "pixels"), ("Compressed", "data")):
+        part = f"level, {offset}, {extent}, {texels}"
+        o.effects(f"gl{compressed}TexSubImage{n}D", run("tex_sub_image", f"target, {part}"))
+        o.effects(f"gl{compressed}TextureSubImage{n}D", run("texture_sub_image", f"texture, {part}"))
+    o.effects(f"glCopyTexSubImage{n}D", run("copy_tex_sub_image", f"target, level, {offset}, {flat}"))
+    o.effects(f"glCopyTextureSubImage{n}D", run("copy_texture_sub_image", f"texture, level, {offset}, {flat}"))
+    storage = run("texture_storage", f"texture, levels, internalformat, {extent}")
+    o.effects(f"glTexStorage{n}D", run("tex_storage", f"target, levels, internalformat, {extent}"))
+    o.effects(f"glTextureStorage{n}D", storage)
+    o.effects(f"glTextureStorage{n}DEXT", NAMED, storage)
+    part = f"level, {offset}, {extent}"
+    o.effects(f"glTextureSubImage{n}DEXT", NAMED, run("texture_sub_image", f"texture, {part}, pixels"))
+    o.effects(f"glMultiTexSubImage{n}DEXT", UNIT, run("tex_sub_image", f"target, {part}, pixels"))
+    for form, first in (("Texture", run("texture_direct", "texture, target")), ("MultiTex", UNIT)):
+        o.effects(f"gl{form}Image{n}DEXT", first, run("tex_image", f"{image}, 0, pixels"))
+        o.effects(f"glCompressed{form}Image{n}DEXT", first, run("tex_image", f"{image}, imageSize, bits"))
+        o.effects(f"glCompressed{form}SubImage{n}DEXT", first, run("tex_sub_image", f"target, {part}, bits"))
+        copied = run("copy_tex_sub_image", f"target, level, {offset}, {flat}")
+        o.effects(f"glCopy{form}SubImage{n}DEXT", first, copied)
+        if n < 3:
+            copied = run("copy_tex_image", f"target, level, internalformat, {flat}, border")
+            o.effects(f"glCopy{form}Image{n}DEXT", first, copied)
+    if n < 3:
+        o.effects(f"glCopyTexImage{n}D", run("copy_tex_image", f"target, level, internalformat, {flat}, border"))
+    if n > 1:
+        samples = f"samples, internalformat, {extent}, fixedsamplelocations"
+        o.effects(f"glTexImage{n}DMultisample", run("tex_multisample", f"target, {samples}, 0"))
+        o.effects(f"glTexStorage{n}DMultisample", run("tex_multisample", f"target, {samples}, 1"))
+        o.effects(f"glTextureStorage{n}DMultisample", run("texture_multisample", f"texture, {samples}"))
 o.effects("glTexBuffer", run("tex_buffer", "target, internalformat, buffer, 0, -1"))
 o.effects("glTexBufferRange", run("tex_buffer", "target, internalformat, buffer, offset, size"))
 o.effects("glTextureBuffer", run("texture_buffer", "texture, internalformat, buffer, 0, -1"))
@@ -194,9 +158,6 @@ o.effects(
 )
 o.effects("glGenerateMipmap", run("generate_mipmap", "target"))
 o.effects("glGenerateTextureMipmap", run("generate_texture_mipmap", "texture"))
-
-# The forms of EXT_direct_state_access: a texture by name, with its target.
-NAMED = run("texture_named", "texture, target")
 o.effects("glGenerateTextureMipmapEXT", NAMED, run("generate_texture_mipmap", "texture"))
 o.effects("glTextureParameter{f,i}EXT", NAMED, run("texture_parameter", "texture, pname, param"))
 o.effects(
@@ -204,60 +165,6 @@ o.effects(
     NAMED,
     run("texture_parameter_v", "texture, pname, params"),
 )
-for dimensions, sizes, offsets in (
-    (1, ("1", "1"), ("0", "0")),
-    (2, ("height", "1"), ("yoffset", "0")),
-    (3, ("height", "depth"), ("yoffset", "zoffset")),
-):
-    extent = f"width, {sizes[0]}, {sizes[1]}"
-    o.effects(
-        f"glTextureStorage{dimensions}DEXT", NAMED, run("texture_storage", f"texture, levels, internalformat, {extent}")
-    )
-    where = f"xoffset, {offsets[0]}, {offsets[1]}"
-    o.effects(
-        f"glTextureSubImage{dimensions}DEXT",
-        NAMED,
-        run("texture_sub_image", f"texture, level, {where}, {extent}, pixels"),
-    )
-# Images of a texture by name, or of a unit by number: like images of the bound texture of the active unit.
-for dimensions, sizes, offsets in (
-    (1, ("1", "1"), ("0", "0")),
-    (2, ("height", "1"), ("yoffset", "0")),
-    (3, ("height", "depth"), ("yoffset", "zoffset")),
-):
-    extent = f"width, {sizes[0]}, {sizes[1]}"
-    where = f"target, level, xoffset, {offsets[0]}, {offsets[1]}"
-    flat = f"width, {sizes[0]}"
-    for form, first in (
-        ("Texture", run("texture_direct", "texture, target")),
-        ("MultiTex", run("unit_direct", "texunit")),
-    ):
-        o.effects(
-            f"gl{form}Image{dimensions}DEXT",
-            first,
-            run("tex_image", f"target, level, internalformat, {extent}, border, 0, pixels"),
-        )
-        o.effects(
-            f"glCompressed{form}Image{dimensions}DEXT",
-            first,
-            run("tex_image", f"target, level, internalformat, {extent}, border, imageSize, bits"),
-        )
-        o.effects(
-            f"glCompressed{form}SubImage{dimensions}DEXT", first, run("tex_sub_image", f"{where}, {extent}, bits")
-        )
-        o.effects(f"glCopy{form}SubImage{dimensions}DEXT", first, run("copy_tex_sub_image", f"{where}, {flat}"))
-        if dimensions < 3:
-            o.effects(
-                f"glCopy{form}Image{dimensions}DEXT",
-                first,
-                run("copy_tex_image", f"target, level, internalformat, {flat}, border"),
-            )
-    o.effects(
-        f"glMultiTexSubImage{dimensions}DEXT",
-        run("unit_direct", "texunit"),
-        run("tex_sub_image", f"{where}, {extent}, pixels"),
-    )
-UNIT = run("unit_direct", "texunit")
 o.effects("glBindMultiTextureEXT", UNIT, run("bind_texture", "target, texture"))
 o.effects("glMultiTexParameter{f,i}EXT", UNIT, run("tex_parameter", "target, pname, param"))
 o.effects("glMultiTexParameter{f,i,Ii,Iui}vEXT", UNIT, run("tex_parameter_v", "target, pname, params"))
