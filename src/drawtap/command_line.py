@@ -15,7 +15,7 @@ import click
 
 import drawtap
 from drawtap.commands import KERNEL_TRACE, RECORDING, Command, Opt, Options, Param
-from drawtap.errors import DrawtapError, InputError, UsageError, no_file, recordings_in
+from drawtap.errors import DrawtapError, InputError, UsageError, check_not_read, no_file, recordings_in
 from drawtap.trace.engine import open_ahead
 
 if TYPE_CHECKING:
@@ -204,7 +204,8 @@ def _callback(command: Command, trace: object | None, printer: Printer) -> Calla
                 elif param.kind == "rest":
                     positional.extend(values.pop(param.name))
             read = [*([Path(opened.path)] if opened is not None else []), *positional]
-            _check_not_read(values.get("output"), [*read, values.get("base")])
+            if isinstance(output := values.get("output"), Path):
+                check_not_read(output, [*read, values.get("base")])  # with --force too
             warns = not (command.name == "info" or command.serves)  # these say so in their own words
             if warns:
                 _say_unfinished(read)
@@ -233,18 +234,6 @@ def _callback(command: Command, trace: object | None, printer: Printer) -> Calla
                 opened.close()
 
     return call
-
-
-def _check_not_read(output: object, files: Sequence[object]) -> None:
-    """Refuse to write over a file that is read meanwhile, by whatever name and link, with --force too."""
-    if not isinstance(output, Path):
-        return
-    for file in files:
-        same = False
-        with contextlib.suppress(OSError):  # a folder that others may not look into, for one: the verb says so
-            same = isinstance(file, Path) and file.is_file() and output.samefile(file)
-        if same:
-            raise UsageError("the recording itself is not replaced", hint=f"-o names another file than {output}")
 
 
 def _say_unfinished(files: Sequence[object]) -> None:

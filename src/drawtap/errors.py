@@ -101,11 +101,19 @@ def original(error: BaseException) -> DrawtapError | None:
 _read: dict[int, tuple[int, int]] = {}  # device and inode of each recording that is open, by the id of its reader
 
 
+def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+    """Return device and inode of a regular file; None where there is none, or where others may not look."""
+    with contextlib.suppress(OSError):
+        if Path(path).is_file():
+            status = Path(path).stat()
+            return status.st_dev, status.st_ino
+    return None
+
+
 def note_read(reader: object, path: str | os.PathLike[str]) -> None:
     """Note that `reader` reads a file from now on, until `forget_read`: `check_not_read` refuses to write over it."""
-    with contextlib.suppress(OSError):
-        status = Path(path).stat()
-        _read[id(reader)] = status.st_dev, status.st_ino
+    if identity := _identity(path):
+        _read[id(reader)] = identity
 
 
 def forget_read(reader: object) -> None:
@@ -113,12 +121,15 @@ def forget_read(reader: object) -> None:
     _read.pop(id(reader), None)
 
 
-def check_not_read(path: Path) -> None:
-    """Refuse a target that this process reads as a recording, by whatever name and link. Raises UsageError."""
-    with contextlib.suppress(OSError):
-        status = path.stat()
-        if (status.st_dev, status.st_ino) in list(_read.values()):
-            raise UsageError(f"the recording itself is not replaced: {path} is open", hint="name another file")
+def check_not_read(path: Path, files: Iterable[object] = ()) -> None:
+    """Refuse a target that this process reads as a recording, or that is one of `files`, by whatever name and link.
+
+    `files` may hold things other than paths, which are passed over. Raises UsageError.
+    """
+    identity = _identity(path)
+    others = (_identity(file) for file in files if isinstance(file, Path))
+    if identity is not None and identity in [*_read.values(), *others]:
+        raise UsageError("the recording itself is not replaced", hint=f"name another file than {path}")
 
 
 def check_target(path: Path, *, force: bool, replaced: bool = False) -> None:

@@ -86,19 +86,19 @@ TOUR = [
     ("limit game fast", 2, "'fast' is no number", "drawtap limit PROGRAM 60"),
     # targets
     ("edit game.dtap --keep #0 -o full/one.dtap", 2, "full/one.dtap exists", "--force replaces it"),
-    ("edit game.dtap --keep #0 -o game.dtap", 2, "the recording itself is not replaced", "-o names another file"),
-    ("report game.dtap -o ./game.dtap --force", 2, "the recording itself is not replaced", "-o names another file"),
+    ("edit game.dtap --keep #0 -o game.dtap", 2, "the recording itself is not replaced", "name another file than"),
+    ("report game.dtap -o ./game.dtap --force", 2, "the recording itself is not replaced", "name another file than"),
     (
         "export game.dtap -f csv -o game.dtap --force",
         2,
         "the recording itself is not replaced",
-        "-o names another file",
+        "name another file than",
     ),
     (
         "join game.dtap full/one.dtap -o full/one.dtap --force",
         2,
         "the recording itself is not",
-        "-o names another file",
+        "name another file than",
     ),
     ("image game.dtap 1 -o frame.jpg", 2, "no picture is written as .jpg", ".png, .ppm or .rgba"),
     ("edit game.dtap --keep #0 -o nowhere/x.dtap", 2, "there is no folder", "mkdir -p"),
@@ -138,7 +138,7 @@ TOUR = [
     ("corpus sql --corpus store|SELECT * FROM trases", 2, "no table trases", "did you mean traces"),
     # redact, view
     ("redact game.dtap", 2, "missing option '-o' / '--output'", "drawtap redact --help"),
-    ("redact game.dtap -o game.dtap", 2, "the recording itself is not replaced", "-o names another file"),
+    ("redact game.dtap -o game.dtap", 2, "the recording itself is not replaced", "name another file than"),
     ("redact picture.png -o x.dtap", 4, "picture.png is a picture (PNG), not a recording", "name the recording"),
     ("redact game.dtap -o x.dtap --level everything", 2, "'everything' is not", "drawtap redact --help"),
     ("view", 2, "name a recording", "drawtap view game.dtap"),

@@ -104,7 +104,7 @@ def test_nothing_writes_over_a_recording_that_is_open(tmp_path, name):
         for write in writes:
             with pytest.raises(UsageError, match="the recording itself is not replaced") as refused:
                 write()
-            assert refused.value.hint == "name another file"
+            assert refused.value.hint == f"name another file than {target}"
     assert game.read_bytes() == RECORDING.read_bytes()
     with drawtap.open(RECORDING) as other:  # what is closed may be replaced
         assert verbs.extract(other, frames="1", output=game, force=True)
