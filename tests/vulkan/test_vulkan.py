@@ -172,6 +172,10 @@ def test_an_answer_from_a_table_of_the_other_side_says_so(recorded: Path, tmp_pa
     assert note(opengl.write(tmp_path / "gl.dtap"), "executed") == (
         "executed has rows for Vulkan alone; for calls of OpenGL see draws"
     )
+    assert note(tmp_path / "gl.dtap", "memory_writes") == (
+        "memory_writes has rows for Vulkan alone; for calls of OpenGL see map_writes"
+    )
+    assert note(tmp_path / "gl.dtap", "shaders") == "shaders has rows for Vulkan alone"
     assert note(recorded, "markers") == ""
 
 

@@ -11,7 +11,7 @@ their tables are plain tuples.
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, get_args, get_type_hints
 
 if TYPE_CHECKING:
     from typing import TypedDict as TypedDict
@@ -78,10 +78,19 @@ class Declared:
 
     def __init__(self) -> None:
         self.rows: dict[type, str] = {}
+        self.sides: dict[str, tuple[str, str]] = {}  # by table that one side alone fills: the side, what the other has
         self._sources: dict[str, tuple[str, str, type]] = {}  # by table: source, meaning, class of its rows
 
-    def __call__(self, name: str, source: str, doc: str = "") -> Callable[[type[Row]], type[Row]]:
-        """Declare a table. Its meaning is the sentence `doc`, or the class's first."""
+    def __call__(
+        self, name: str, source: str, doc: str = "", *, of: Literal["OpenGL", "Vulkan"] | None = None, instead: str = ""
+    ) -> Callable[[type[Row]], type[Row]]:
+        """Declare a table. Its meaning is the sentence `doc`, or the class's first.
+
+        `of` is the side whose calls alone give rows: OpenGL with OpenVG, or Vulkan. `instead` names the tables that
+        have the like of the other.
+        """
+        if of:
+            self.sides[name] = of, instead
 
         def declared(row: type[Row]) -> type[Row]:
             self._sources[name] = source, doc or row.__doc__ or "", row

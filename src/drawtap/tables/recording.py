@@ -174,7 +174,7 @@ class MapWriteRow(_Recorded):
     buffer: Annotated[U64, "the buffer"]
 
 
-@declared("objects", "reader")
+@declared("objects", "reader", of="Vulkan", instead="resources")
 class ObjectRow(TypedDict):
     """An object of Vulkan, one row a life: type, handle, parent, name, calls that made and ended it, create info."""
 
@@ -194,7 +194,7 @@ class ObjectRow(TypedDict):
     info: Annotated[TEXT | None, "its create info as JSON; `null` ends lists of more than 256 elements"]
 
 
-@declared("structures", "reader")
+@declared("structures", "reader", of="Vulkan")
 class StructureRow(TypedDict):
     """A type of structure that the recording explains; a table of its name has the structures of calls."""
 
@@ -204,7 +204,7 @@ class StructureRow(TypedDict):
     members: Annotated[U32, "number of its members"]
 
 
-@declared("chains", "reader")
+@declared("chains", "reader", of="Vulkan")
 class ChainRow(TypedDict):
     """A structure in a pNext chain."""
 
@@ -218,7 +218,7 @@ class ChainRow(TypedDict):
     members: Annotated[TEXT, "its members as JSON; `null` ends lists of more than 256 elements"]
 
 
-@declared("submits", "reader")
+@declared("submits", "reader", of="Vulkan")
 class SubmitRow(TypedDict):
     """A batch that a queue of Vulkan was given: command buffers, semaphores, fence, what runs in it."""
 
@@ -241,7 +241,7 @@ class SubmitRow(TypedDict):
     duration: Annotated[I64 | None, "how long the call took", "ns"]
 
 
-@declared("executed", "reader")
+@declared("executed", "reader", of="Vulkan", instead="draws")
 class ExecutedRow(TypedDict):
     """A command of Vulkan that ran, in the order of submission: again for every submit, secondary buffers unfolded."""
 
@@ -263,7 +263,7 @@ class ExecutedRow(TypedDict):
     groups: Annotated[U64 | None, "of a dispatch: workgroups; NULL where a buffer has the counts"]
 
 
-@declared("allocations", "reader")
+@declared("allocations", "reader", of="Vulkan", instead="resources")
 class AllocationRow(TypedDict):
     """Memory of a device that the program allocated with Vulkan: size, type, bindings, maps, stores."""
 
@@ -285,7 +285,7 @@ class AllocationRow(TypedDict):
     written_bytes: Annotated[U64, "what the program stored in it through mappings", "bytes"]
 
 
-@declared("barriers", "reader")
+@declared("barriers", "reader", of="Vulkan", instead="pass_links")
 class BarrierRow(TypedDict):
     """A barrier of Vulkan that was recorded: stages, accesses, layouts, how often it ran."""
 
@@ -307,7 +307,7 @@ class BarrierRow(TypedDict):
     executed: Annotated[U64, "how often it ran"]
 
 
-@declared("pipelines", "reader")
+@declared("pipelines", "reader", of="Vulkan", instead="draws")
 class PipelineRow(TypedDict):
     """A pipeline of Vulkan: stages, shaders, layout, cache, dynamic state, cost of its creation, draws that used it."""
 
@@ -331,7 +331,7 @@ class PipelineRow(TypedDict):
     info: Annotated[TEXT | None, "its create info as JSON; `null` ends lists of more than 256 elements"]
 
 
-@declared("shaders", "reader")
+@declared("shaders", "reader", of="Vulkan")
 class ShaderRow(TypedDict):
     """A shader module or shader object of Vulkan: code, entry points, workgroup, pipelines that were made of it."""
 
@@ -357,12 +357,12 @@ class _Stored(_Recorded):
     data_data: Annotated[BLOB | None, "the content"]
 
 
-@declared("memory_writes", "reader")
+@declared("memory_writes", "reader", of="Vulkan", instead="map_writes")
 class MemoryWriteRow(_Stored):
     """Bytes that the program stored in mapped memory of Vulkan."""
 
 
-@declared("device_writes", "reader")
+@declared("device_writes", "reader", of="Vulkan")
 class DeviceWriteRow(_Stored):
     """Bytes of mapped memory that changed while submitted work may have run: the device's stores, or the program's."""
 
@@ -588,6 +588,8 @@ declared(
     "state",
     "An object, one row a life: class, name, lifetime, target, format, size, uploads and their bytes, uses by draws,"
     " writes to it as a target.",
+    of="OpenGL",
+    instead="objects and allocations",
 )(ResourceRow)
 
 
@@ -615,10 +617,12 @@ declared(
     "state",
     "A change of the content of an image or buffer. Neighbouring draws of a pass are one, unless a call between them"
     " read the content. `other` is new storage without content, or an unknown change.",
+    of="OpenGL",
+    instead="executed and memory_writes",
 )(RevisionRow)
 
 
-@declared("passes", "state")
+@declared("passes", "state", of="OpenGL", instead="executed")
 class PassRow(TypedDict):
     """A pass of OpenGL or OpenVG: neighbouring calls of a context that draw to the same attachments, copy, or read."""
 
@@ -651,12 +655,16 @@ PassLinkRow = typing.TypedDict(
         "seq": Annotated[U64, "the first call that uses it so"],
     },
 )
-declared("pass_links", "state", "A pass that uses what an earlier pass wrote: texture, attachment or buffer.")(
-    PassLinkRow
-)
+declared(
+    "pass_links",
+    "state",
+    "A pass that uses what an earlier pass wrote: texture, attachment or buffer.",
+    of="OpenGL",
+    instead="barriers",
+)(PassLinkRow)
 
 
-@declared("draws", "state")
+@declared("draws", "state", of="OpenGL", instead="executed")
 class DrawRow(TypedDict):
     """A draw, clear or dispatch: primitives, program, textures, buffers, targets, the state that decides cost."""
 

@@ -61,41 +61,25 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
 }
 
 
-# Tables of one side alone, with what has the like of the other.
-_OF_OPENGL: Mapping[str, str] = {
-    "draws": "executed",
-    "pass_links": "barriers",
-    "passes": "executed",
-    "resources": "objects and allocations",
-    "revisions": "executed and memory_writes",
-}
-_OF_VULKAN: Mapping[str, str] = {
-    "allocations": "resources",
-    "barriers": "pass_links",
-    "chains": "",
-    "executed": "draws",
-    "objects": "resources",
-    "pipelines": "draws",
-    "structures": "",
-    "submits": "",
-}
-
-
 def of_other_side(trace: Known, tables: Iterable[str]) -> str | None:
     """Return a note on those tables that have no rows because of what draws in this recording; None: there are none."""
-    asked = {*tables} & {*_OF_OPENGL, *_OF_VULKAN}
+    from drawtap.tables.recording import declared  # every verb is declared with what stands here
+
+    asked = sorted({*tables} & {*declared.sides})
     if not asked:  # what a recording says of itself takes a moment
         return None
     if "vk" not in trace.info["apis"]:
-        lacking, mine, others = _OF_VULKAN, "OpenGL", "Vulkan"
+        mine, others = "OpenGL", "Vulkan"
     elif is_vulkan(trace):
-        lacking, mine, others = _OF_OPENGL, "Vulkan", "OpenGL and OpenVG"
+        mine, others = "Vulkan", "OpenGL and OpenVG"
     else:
         return None
     notes = []
-    for name in sorted(asked & {*lacking}):
-        instead = f"; for calls of {mine} see {lacking[name]}" if lacking[name] else ""
-        notes.append(f"{name} has rows for {others} alone{instead}")
+    for name in asked:
+        side, instead = declared.sides[name]
+        if side != mine:
+            see = f"; for calls of {mine} see {instead}" if instead else ""
+            notes.append(f"{name} has rows for {others} alone{see}")
     return ". ".join(notes) or None
 
 
