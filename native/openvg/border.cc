@@ -192,9 +192,7 @@ DT_BORDER void drawtap_vg_at_image_target(uint32_t (*function)(void*, int*)) { a
 DT_BORDER uint32_t drawtap_vg_target_image(void* handle, int name, int width, int height, const uint8_t* rgba,
                                            void** shared) try {
   auto* context = (Context*)handle;
-  const bool fits = width > 0 && height > 0 && width <= MAX_IMAGE_SIDE && height <= MAX_IMAGE_SIDE &&
-                    (int64_t)width * height <= MAX_IMAGE_PIXELS;
-  if (!fits || !format((VGImageFormat)name).valid) return VG_INVALID_HANDLE;
+  if (!image_size(width, height) || !format((VGImageFormat)name).valid) return VG_INVALID_HANDLE;
   auto image = make_image((VGImageFormat)name, width, height);
   image->sibling = true;
   auto made = std::make_unique<Shared>(Shared{context->share, image});

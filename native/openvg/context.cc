@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <new>
-#include <stdexcept>
+#include <span>
+#include <type_traits>
 #include <utility>
 
 #include "engine.h"
@@ -128,39 +128,86 @@ struct ParameterShape {
   int unit = 1, least = 1, most = 1;  // numbers
 };
 
-ParameterShape shape(VGint type) {
+bool among(VGint value, std::initializer_list<VGint> allowed) {
+  return std::find(allowed.begin(), allowed.end(), value) != allowed.end();
+}
+
+// A parameter that holds one of a few values.
+struct Choice {
+  VGint type;
+  VGint Context::* held;
+  std::initializer_list<VGint> allowed;
+};
+
+const Choice* choice(VGint type) {
+  static constexpr Choice choices[] = {
+      {VG_MATRIX_MODE,
+       &Context::matrix_mode,
+       {VG_MATRIX_PATH_USER_TO_SURFACE, VG_MATRIX_IMAGE_USER_TO_SURFACE, VG_MATRIX_FILL_PAINT_TO_USER,
+        VG_MATRIX_STROKE_PAINT_TO_USER, VG_MATRIX_GLYPH_USER_TO_SURFACE}},
+      {VG_FILL_RULE, &Context::fill_rule, {VG_EVEN_ODD, VG_NON_ZERO}},
+      {VG_IMAGE_QUALITY,
+       &Context::image_quality,
+       {VG_IMAGE_QUALITY_NONANTIALIASED, VG_IMAGE_QUALITY_FASTER, VG_IMAGE_QUALITY_BETTER}},
+      {VG_RENDERING_QUALITY,
+       &Context::rendering_quality,
+       {VG_RENDERING_QUALITY_NONANTIALIASED, VG_RENDERING_QUALITY_FASTER, VG_RENDERING_QUALITY_BETTER}},
+      {VG_BLEND_MODE,
+       &Context::blend_mode,
+       {VG_BLEND_SRC, VG_BLEND_SRC_OVER, VG_BLEND_DST_OVER, VG_BLEND_SRC_IN, VG_BLEND_DST_IN, VG_BLEND_MULTIPLY,
+        VG_BLEND_SCREEN, VG_BLEND_DARKEN, VG_BLEND_LIGHTEN, VG_BLEND_ADDITIVE}},
+      {VG_IMAGE_MODE, &Context::image_mode, {VG_DRAW_IMAGE_NORMAL, VG_DRAW_IMAGE_MULTIPLY, VG_DRAW_IMAGE_STENCIL}},
+      {VG_STROKE_CAP_STYLE, &Context::cap_style, {VG_CAP_BUTT, VG_CAP_ROUND, VG_CAP_SQUARE}},
+      {VG_STROKE_JOIN_STYLE, &Context::join_style, {VG_JOIN_MITER, VG_JOIN_ROUND, VG_JOIN_BEVEL}},
+      {VG_PIXEL_LAYOUT,
+       &Context::pixel_layout,
+       {VG_PIXEL_LAYOUT_UNKNOWN, VG_PIXEL_LAYOUT_RGB_VERTICAL, VG_PIXEL_LAYOUT_BGR_VERTICAL,
+        VG_PIXEL_LAYOUT_RGB_HORIZONTAL, VG_PIXEL_LAYOUT_BGR_HORIZONTAL}}};
+  for (const Choice& one : choices)
+    if (one.type == type) return &one;
+  return nullptr;
+}
+
+bool Context::* boolean(VGint type) {
   switch (type) {
-    case VG_MATRIX_MODE:
-    case VG_FILL_RULE:
-    case VG_IMAGE_QUALITY:
-    case VG_RENDERING_QUALITY:
-    case VG_BLEND_MODE:
-    case VG_IMAGE_MODE:
-    case VG_COLOR_TRANSFORM:
-    case VG_STROKE_LINE_WIDTH:
-    case VG_STROKE_CAP_STYLE:
-    case VG_STROKE_JOIN_STYLE:
-    case VG_STROKE_MITER_LIMIT:
-    case VG_STROKE_DASH_PHASE:
-    case VG_STROKE_DASH_PHASE_RESET:
-    case VG_MASKING:
-    case VG_SCISSORING:
-    case VG_PIXEL_LAYOUT:
-    case VG_SCREEN_LAYOUT:
-    case VG_FILTER_FORMAT_LINEAR:
-    case VG_FILTER_FORMAT_PREMULTIPLIED:
-    case VG_FILTER_CHANNEL_MASK:
-    case VG_MAX_SCISSOR_RECTS:
-    case VG_MAX_DASH_COUNT:
-    case VG_MAX_KERNEL_SIZE:
-    case VG_MAX_SEPARABLE_KERNEL_SIZE:
-    case VG_MAX_COLOR_RAMP_STOPS:
-    case VG_MAX_IMAGE_WIDTH:
-    case VG_MAX_IMAGE_HEIGHT:
-    case VG_MAX_IMAGE_PIXELS:
-    case VG_MAX_IMAGE_BYTES:
-    case VG_MAX_FLOAT:
-    case VG_MAX_GAUSSIAN_STD_DEVIATION: return {true, false, 1, 1, 1};
+    case VG_COLOR_TRANSFORM: return &Context::color_transform;
+    case VG_STROKE_DASH_PHASE_RESET: return &Context::dash_phase_reset;
+    case VG_MASKING: return &Context::masking;
+    case VG_SCISSORING: return &Context::scissoring;
+    case VG_FILTER_FORMAT_LINEAR: return &Context::filter_linear;
+    case VG_FILTER_FORMAT_PREMULTIPLIED: return &Context::filter_premultiplied;
+    default: return nullptr;
+  }
+}
+
+float Context::* real(VGint type) {
+  switch (type) {
+    case VG_STROKE_LINE_WIDTH: return &Context::line_width;
+    case VG_STROKE_MITER_LIMIT: return &Context::miter_limit;
+    case VG_STROKE_DASH_PHASE: return &Context::dash_phase;
+    default: return nullptr;
+  }
+}
+
+// A vector whose size does not change.
+std::span<float> fixed_vector(Context& context, VGint type) {
+  switch (type) {
+    case VG_TILE_FILL_COLOR: return context.tile_fill_color;
+    case VG_CLEAR_COLOR: return context.clear_color;
+    case VG_GLYPH_ORIGIN: return context.glyph_origin;
+    case VG_COLOR_TRANSFORM_VALUES: return context.color_transform_values;
+    default: return {};
+  }
+}
+
+bool read_only(VGint type) {
+  return (type >= VG_MAX_SCISSOR_RECTS && type <= VG_MAX_GAUSSIAN_STD_DEVIATION) || type == VG_SCREEN_LAYOUT;
+}
+
+ParameterShape shape(VGint type) {
+  if (boolean(type) || real(type) || choice(type) || read_only(type) || type == VG_FILTER_CHANNEL_MASK)
+    return {true, false, 1, 1, 1};
+  switch (type) {
     case VG_SCISSOR_RECTS: return {true, true, 4, 0, MAX_SCISSOR_RECTS * 4};
     case VG_STROKE_DASH_PATTERN: return {true, true, 1, 0, MAX_DASH_COUNT};
     case VG_TILE_FILL_COLOR:
@@ -171,70 +218,6 @@ ParameterShape shape(VGint type) {
   }
 }
 
-bool among(VGint value, std::initializer_list<VGint> allowed) {
-  return std::find(allowed.begin(), allowed.end(), value) != allowed.end();
-}
-
-// Values that only one of a few may be; false: the value is none of them.
-bool set_enumerant(Context& context, VGint type, VGint value) {
-  auto choose = [value](VGint& target, std::initializer_list<VGint> allowed) {
-    if (!among(value, allowed)) return false;
-    target = value;
-    return true;
-  };
-  switch (type) {
-    case VG_MATRIX_MODE:
-      return choose(context.matrix_mode,
-                    {VG_MATRIX_PATH_USER_TO_SURFACE, VG_MATRIX_IMAGE_USER_TO_SURFACE, VG_MATRIX_FILL_PAINT_TO_USER,
-                     VG_MATRIX_STROKE_PAINT_TO_USER, VG_MATRIX_GLYPH_USER_TO_SURFACE});
-    case VG_FILL_RULE: return choose(context.fill_rule, {VG_EVEN_ODD, VG_NON_ZERO});
-    case VG_IMAGE_QUALITY:
-      return choose(context.image_quality,
-                    {VG_IMAGE_QUALITY_NONANTIALIASED, VG_IMAGE_QUALITY_FASTER, VG_IMAGE_QUALITY_BETTER});
-    case VG_RENDERING_QUALITY:
-      return choose(context.rendering_quality,
-                    {VG_RENDERING_QUALITY_NONANTIALIASED, VG_RENDERING_QUALITY_FASTER, VG_RENDERING_QUALITY_BETTER});
-    case VG_BLEND_MODE:
-      return choose(context.blend_mode,
-                    {VG_BLEND_SRC, VG_BLEND_SRC_OVER, VG_BLEND_DST_OVER, VG_BLEND_SRC_IN, VG_BLEND_DST_IN,
-                     VG_BLEND_MULTIPLY, VG_BLEND_SCREEN, VG_BLEND_DARKEN, VG_BLEND_LIGHTEN, VG_BLEND_ADDITIVE});
-    case VG_IMAGE_MODE:
-      return choose(context.image_mode, {VG_DRAW_IMAGE_NORMAL, VG_DRAW_IMAGE_MULTIPLY, VG_DRAW_IMAGE_STENCIL});
-    case VG_STROKE_CAP_STYLE: return choose(context.cap_style, {VG_CAP_BUTT, VG_CAP_ROUND, VG_CAP_SQUARE});
-    case VG_STROKE_JOIN_STYLE: return choose(context.join_style, {VG_JOIN_MITER, VG_JOIN_ROUND, VG_JOIN_BEVEL});
-    case VG_PIXEL_LAYOUT:
-      return choose(context.pixel_layout,
-                    {VG_PIXEL_LAYOUT_UNKNOWN, VG_PIXEL_LAYOUT_RGB_VERTICAL, VG_PIXEL_LAYOUT_BGR_VERTICAL,
-                     VG_PIXEL_LAYOUT_RGB_HORIZONTAL, VG_PIXEL_LAYOUT_BGR_HORIZONTAL});
-    default: return false;
-  }
-}
-
-bool* boolean(Context& context, VGint type) {
-  switch (type) {
-    case VG_COLOR_TRANSFORM: return &context.color_transform;
-    case VG_STROKE_DASH_PHASE_RESET: return &context.dash_phase_reset;
-    case VG_MASKING: return &context.masking;
-    case VG_SCISSORING: return &context.scissoring;
-    case VG_FILTER_FORMAT_LINEAR: return &context.filter_linear;
-    case VG_FILTER_FORMAT_PREMULTIPLIED: return &context.filter_premultiplied;
-    default: return nullptr;
-  }
-}
-
-float* real(Context& context, VGint type) {
-  switch (type) {
-    case VG_STROKE_LINE_WIDTH: return &context.line_width;
-    case VG_STROKE_MITER_LIMIT: return &context.miter_limit;
-    case VG_STROKE_DASH_PHASE: return &context.dash_phase;
-    default: return nullptr;
-  }
-}
-
-bool read_only(VGint type) {
-  return (type >= VG_MAX_SCISSOR_RECTS && type <= VG_MAX_GAUSSIAN_STD_DEVIATION) || type == VG_SCREEN_LAYOUT;
-}
-
 // One number, given as a float or as an integer (which a float cannot always hold).
 struct Number {
   float real;
@@ -243,23 +226,28 @@ struct Number {
 
 bool set_scalar(Context& context, VGint type, Number value) {
   if (read_only(type)) return true;  // legal, and without effect
-  if (bool* flag = boolean(context, type)) {
+  if (auto flag = boolean(type)) {
     if (value.integer != VG_FALSE && value.integer != VG_TRUE) return false;
-    *flag = value.integer != VG_FALSE;
+    context.*flag = value.integer != VG_FALSE;
     return true;
   }
-  if (float* target = real(context, type)) {
-    *target = value.real;
+  if (auto target = real(type)) {
+    context.*target = value.real;
     return true;
   }
   if (type == VG_FILTER_CHANNEL_MASK) {
     context.filter_channels = (VGbitfield)value.integer & (VG_RED | VG_GREEN | VG_BLUE | VG_ALPHA);
     return true;
   }
-  return set_enumerant(context, type, value.integer);
+  const Choice* of = choice(type);
+  if (!of || !among(value.integer, of->allowed)) return false;
+  context.*of->held = value.integer;
+  return true;
 }
 
 void set_vector(Context& context, VGint type, const std::vector<Number>& values) {
+  std::span<float> fixed = fixed_vector(context, type);
+  for (size_t i = 0; i < fixed.size(); i++) fixed[i] = values[i].real;
   switch (type) {
     case VG_SCISSOR_RECTS:
       context.scissor_rects.clear();
@@ -269,41 +257,22 @@ void set_vector(Context& context, VGint type, const std::vector<Number>& values)
       context.dash_pattern.clear();
       for (const Number& value : values) context.dash_pattern.push_back(value.real);
       break;
-    case VG_TILE_FILL_COLOR:
-      for (size_t i = 0; i < 4; i++) context.tile_fill_color[i] = values[i].real;
-      break;
-    case VG_CLEAR_COLOR:
-      for (size_t i = 0; i < 4; i++) context.clear_color[i] = values[i].real;
-      break;
-    case VG_GLYPH_ORIGIN:
-      for (size_t i = 0; i < 2; i++) context.glyph_origin[i] = values[i].real;
-      break;
-    case VG_COLOR_TRANSFORM_VALUES:
-      for (size_t i = 0; i < 8; i++) context.color_transform_values[i] = values[i].real;
-      break;
     default: break;
   }
 }
 
+std::vector<Number> reals(std::span<const float> values) {
+  std::vector<Number> result;
+  for (float value : values) result.push_back({value, whole(value)});
+  return result;
+}
+
 std::vector<Number> current_values(Context& context, VGint type) {
-  auto reals = [](const auto& values) {
-    std::vector<Number> result;
-    for (float value : values) result.push_back({value, whole(value)});
-    return result;
-  };
   auto one = [](VGint value) { return std::vector<Number>{{(float)value, value}}; };
-  if (bool* flag = boolean(context, type)) return one(*flag);
-  if (float* value = real(context, type)) return {{*value, whole(*value)}};
+  if (auto flag = boolean(type)) return one(context.*flag);
+  if (auto value = real(type)) return reals({&(context.*value), 1});
+  if (const Choice* of = choice(type)) return one(context.*of->held);
   switch (type) {
-    case VG_MATRIX_MODE: return one(context.matrix_mode);
-    case VG_FILL_RULE: return one(context.fill_rule);
-    case VG_IMAGE_QUALITY: return one(context.image_quality);
-    case VG_RENDERING_QUALITY: return one(context.rendering_quality);
-    case VG_BLEND_MODE: return one(context.blend_mode);
-    case VG_IMAGE_MODE: return one(context.image_mode);
-    case VG_STROKE_CAP_STYLE: return one(context.cap_style);
-    case VG_STROKE_JOIN_STYLE: return one(context.join_style);
-    case VG_PIXEL_LAYOUT: return one(context.pixel_layout);
     case VG_SCREEN_LAYOUT: return one(VG_PIXEL_LAYOUT_UNKNOWN);
     case VG_FILTER_CHANNEL_MASK: return one((VGint)context.filter_channels);
     case VG_MAX_SCISSOR_RECTS: return one(MAX_SCISSOR_RECTS);
@@ -323,11 +292,7 @@ std::vector<Number> current_values(Context& context, VGint type) {
       return result;
     }
     case VG_STROKE_DASH_PATTERN: return reals(context.dash_pattern);
-    case VG_TILE_FILL_COLOR: return reals(context.tile_fill_color);
-    case VG_CLEAR_COLOR: return reals(context.clear_color);
-    case VG_GLYPH_ORIGIN: return reals(context.glyph_origin);
-    case VG_COLOR_TRANSFORM_VALUES: return reals(context.color_transform_values);
-    default: return {};
+    default: return reals(fixed_vector(context, type));
   }
 }
 
@@ -357,31 +322,25 @@ ParameterShape object_shape(const Object& object, VGint type) {
 bool set_object(Object& object, VGint type, const std::vector<Number>& values) {
   if (object.kind != Kind::paint) return true;  // what the others tell is read-only
   auto& paint = static_cast<Paint&>(object);
+  auto choose = [&values](auto& target, std::initializer_list<VGint> allowed) {
+    if (!among(values[0].integer, allowed)) return false;
+    target = (std::remove_reference_t<decltype(target)>)values[0].integer;
+    return true;
+  };
   auto fill = [&values](auto& target) {
     for (size_t i = 0; i < target.size(); i++) target[i] = values[i].real;
     return true;
   };
   switch (type) {
     case VG_PAINT_TYPE:
-      if (!among(values[0].integer, {VG_PAINT_TYPE_COLOR, VG_PAINT_TYPE_LINEAR_GRADIENT, VG_PAINT_TYPE_RADIAL_GRADIENT,
-                                     VG_PAINT_TYPE_PATTERN}))
-        return false;
-      paint.type = values[0].integer;
-      return true;
+      return choose(paint.type, {VG_PAINT_TYPE_COLOR, VG_PAINT_TYPE_LINEAR_GRADIENT, VG_PAINT_TYPE_RADIAL_GRADIENT,
+                                 VG_PAINT_TYPE_PATTERN});
     case VG_PAINT_COLOR_RAMP_SPREAD_MODE:
-      if (!among(values[0].integer,
-                 {VG_COLOR_RAMP_SPREAD_PAD, VG_COLOR_RAMP_SPREAD_REPEAT, VG_COLOR_RAMP_SPREAD_REFLECT}))
-        return false;
-      paint.spread = values[0].integer;
-      return true;
+      return choose(paint.spread,
+                    {VG_COLOR_RAMP_SPREAD_PAD, VG_COLOR_RAMP_SPREAD_REPEAT, VG_COLOR_RAMP_SPREAD_REFLECT});
     case VG_PAINT_PATTERN_TILING_MODE:
-      if (!among(values[0].integer, {VG_TILE_FILL, VG_TILE_PAD, VG_TILE_REPEAT, VG_TILE_REFLECT})) return false;
-      paint.tiling = values[0].integer;
-      return true;
-    case VG_PAINT_COLOR_RAMP_PREMULTIPLIED:
-      if (!among(values[0].integer, {VG_FALSE, VG_TRUE})) return false;
-      paint.ramp_premultiplied = values[0].integer != VG_FALSE;
-      return true;
+      return choose(paint.tiling, {VG_TILE_FILL, VG_TILE_PAD, VG_TILE_REPEAT, VG_TILE_REFLECT});
+    case VG_PAINT_COLOR_RAMP_PREMULTIPLIED: return choose(paint.ramp_premultiplied, {VG_FALSE, VG_TRUE});
     case VG_PAINT_COLOR: return fill(paint.color);
     case VG_PAINT_LINEAR_GRADIENT: return fill(paint.linear);
     case VG_PAINT_RADIAL_GRADIENT: return fill(paint.radial);
@@ -397,11 +356,6 @@ std::vector<Number> object_values(const Object& object, VGint type) {
   auto one = [](int64_t value) {
     auto integer = (VGint)std::min<int64_t>(value, std::numeric_limits<VGint>::max());
     return std::vector<Number>{{(float)value, integer}};
-  };
-  auto reals = [](const auto& values) {
-    std::vector<Number> result;
-    for (float value : values) result.push_back({value, whole(value)});
-    return result;
   };
   switch (object.kind) {
     case Kind::path: {
@@ -456,23 +410,20 @@ template <class T> bool numbers(VGint count, const T* values, std::vector<Number
 }
 
 template <class T> void set(VGint type, T value) {
-  Entry context;
-  if (!context) return;
-  ParameterShape what = shape(type);
-  if (!what.known || what.vector || !set_scalar(*context, type, number(value)))
-    context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
+  enter([&](Context& context) {
+    ParameterShape what = shape(type);
+    if (!what.known || what.vector || !set_scalar(context, type, number(value))) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+  });
 }
 
 template <class T> void set(VGint type, VGint count, const T* values) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  ParameterShape what = shape(type);
-  std::vector<Number> given;
-  if (!count_fits(what, count) || !numbers(count, values, given)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  if (what.vector) return set_vector(*context, type, given);
-  if (!set_scalar(*context, type, given[0])) context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    ParameterShape what = shape(type);
+    std::vector<Number> given;
+    if (!count_fits(what, count) || !numbers(count, values, given)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    if (what.vector) return set_vector(context, type, given);
+    if (!set_scalar(context, type, given[0])) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+  });
 }
 
 template <class T> T as(const Number& number) {
@@ -483,78 +434,68 @@ template <class T> T as(const Number& number) {
 }
 
 template <class T> T get(VGint type) {
-  Entry context;
-  if (!context) return 0;
-  ParameterShape what = shape(type);
-  if (what.known && !what.vector) return as<T>(current_values(*context, type)[0]);
-  context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  return 0;
+  return enter<T>(0, [&](Context& context) {
+    ParameterShape what = shape(type);
+    if (what.known && !what.vector) return as<T>(current_values(context, type)[0]);
+    refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+  });
 }
 
-template <class T> void hand_out(Context& context, const std::vector<Number>& held, VGint count, T* values) {
-  if (count <= 0 || (size_t)count > held.size() || !usable(values)) return context.fail(VG_ILLEGAL_ARGUMENT_ERROR);
+template <class T> void hand_out(const std::vector<Number>& held, VGint count, T* values) {
+  if (count <= 0 || (size_t)count > held.size() || !usable(values)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
   for (VGint i = 0; i < count; i++) values[i] = as<T>(held[(size_t)i]);
 }
 
 template <class T> void get(VGint type, VGint count, T* values) {
-  Entry context;
-  if (!context) return;
-  if (!shape(type).known) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  hand_out(*context, current_values(*context, type), count, values);
+  enter([&](Context& context) {
+    if (!shape(type).known) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    hand_out(current_values(context, type), count, values);
+  });
 }
 
 std::shared_ptr<Object> any(Context& context, VGHandle handle) {
   auto it = context.share->objects.find(handle);
   if (it != context.share->objects.end()) return it->second;
-  context.fail(VG_BAD_HANDLE_ERROR);
-  return nullptr;
+  refuse(VG_BAD_HANDLE_ERROR);
 }
 
 template <class T> void set_parameter(VGHandle handle, VGint type, VGint count, const T* values, bool scalar) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  auto object = any(*context, handle);
-  if (!object) return;
-  ParameterShape what = object_shape(*object, type);
-  std::vector<Number> given;
-  if ((scalar && what.vector) || !count_fits(what, count) || !numbers(count, values, given))
-    return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  context->sensors.attribute_writes++;
-  if (!set_object(*object, type, given)) context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    auto object = any(context, handle);
+    ParameterShape what = object_shape(*object, type);
+    std::vector<Number> given;
+    if ((scalar && what.vector) || !count_fits(what, count) || !numbers(count, values, given))
+      refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    context.sensors.attribute_writes++;
+    if (!set_object(*object, type, given)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+  });
 }
 
 template <class T> T get_parameter(VGHandle handle, VGint type) {
-  Entry context;
-  if (!context) return 0;
-  auto object = any(*context, handle);
-  if (!object) return 0;
-  ParameterShape what = object_shape(*object, type);
-  if (!what.known || what.vector) {
-    context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-    return 0;
-  }
-  context->sensors.attribute_reads++;
-  return as<T>(object_values(*object, type)[0]);
+  return enter<T>(0, [&](Context& context) {
+    auto object = any(context, handle);
+    ParameterShape what = object_shape(*object, type);
+    if (!what.known || what.vector) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    context.sensors.attribute_reads++;
+    return as<T>(object_values(*object, type)[0]);
+  });
 }
 
 template <class T> void get_parameter(VGHandle handle, VGint type, VGint count, T* values) {
-  Entry context;
-  if (!context) return;
-  auto object = any(*context, handle);
-  if (!object) return;
-  if (!object_shape(*object, type).known) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  context->sensors.attribute_reads++;
-  hand_out(*context, object_values(*object, type), count, values);
+  enter([&](Context& context) {
+    auto object = any(context, handle);
+    if (!object_shape(*object, type).known) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    context.sensors.attribute_reads++;
+    hand_out(object_values(*object, type), count, values);
+  });
 }
 
 void change_matrix(const Matrix& factor) {
-  Entry context;
-  if (!context) return;
-  context->sensors.matrix_operations++;
-  Matrix& matrix = context->matrix();
-  matrix = matrix * factor;
+  enter([&](Context& context) {
+    context.sensors.matrix_operations++;
+    Matrix& matrix = context.matrix();
+    matrix = matrix * factor;
+  });
 }
 
 // Nine floats, column by column.
@@ -574,9 +515,8 @@ using namespace dt::vg;
 extern "C" {
 
 VGErrorCode vgGetError(void) {
-  Entry context;
-  if (!context) return VG_NO_CONTEXT_ERROR;
-  return std::exchange(context->error, (VGErrorCode)VG_NO_ERROR);
+  return enter<VGErrorCode>(VG_NO_CONTEXT_ERROR,
+                            [&](Context& context) { return std::exchange(context.error, (VGErrorCode)VG_NO_ERROR); });
 }
 
 // Every call is complete when it returns.
@@ -596,11 +536,10 @@ void vgGetfv(VGParamType type, VGint count, VGfloat* values) { get((VGint)type, 
 void vgGetiv(VGParamType type, VGint count, VGint* values) { get((VGint)type, count, values); }
 
 VGint vgGetVectorSize(VGParamType type) {
-  Entry context;
-  if (!context) return 0;
-  if (shape((VGint)type).known) return (VGint)current_values(*context, (VGint)type).size();
-  context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  return 0;
+  return enter<VGint>(0, [&](Context& context) {
+    if (shape((VGint)type).known) return (VGint)current_values(context, (VGint)type).size();
+    refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+  });
 }
 
 void vgSetParameterf(VGHandle object, VGint type, VGfloat value) { set_parameter(object, type, 1, &value, true); }
@@ -621,43 +560,41 @@ void vgGetParameteriv(VGHandle object, VGint type, VGint count, VGint* values) {
 }
 
 VGint vgGetParameterVectorSize(VGHandle handle, VGint type) {
-  Entry context;
-  if (!context) return 0;
-  auto object = any(*context, handle);
-  if (!object) return 0;
-  if (object_shape(*object, type).known) return (VGint)object_values(*object, type).size();
-  context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  return 0;
+  return enter<VGint>(0, [&](Context& context) {
+    auto object = any(context, handle);
+    if (object_shape(*object, type).known) return (VGint)object_values(*object, type).size();
+    refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+  });
 }
 
 void vgLoadIdentity(void) {
-  Entry context;
-  if (!context) return;
-  context->sensors.matrix_operations++;
-  context->matrix() = Matrix();
+  enter([&](Context& context) {
+    context.sensors.matrix_operations++;
+    context.matrix() = Matrix();
+  });
 }
 
 void vgLoadMatrix(const VGfloat* m) {
-  Entry context;
-  if (!context) return;
-  if (!usable(m)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  context->sensors.matrix_operations++;
-  context->matrix() = given(m, context->matrix_mode == VG_MATRIX_IMAGE_USER_TO_SURFACE);
+  enter([&](Context& context) {
+    if (!usable(m)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    context.sensors.matrix_operations++;
+    context.matrix() = given(m, context.matrix_mode == VG_MATRIX_IMAGE_USER_TO_SURFACE);
+  });
 }
 
 void vgGetMatrix(VGfloat* m) {
-  Entry context;
-  if (!context) return;
-  if (!usable(m)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  for (int column = 0; column < 3; column++)
-    for (int row = 0; row < 3; row++) m[column * 3 + row] = (VGfloat)context->matrix().m[row][column];
+  enter([&](Context& context) {
+    if (!usable(m)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    for (int column = 0; column < 3; column++)
+      for (int row = 0; row < 3; row++) m[column * 3 + row] = (VGfloat)context.matrix().m[row][column];
+  });
 }
 
 void vgMultMatrix(const VGfloat* m) {
-  Entry context;
-  if (!context) return;
-  if (!usable(m)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  change_matrix(given(m, context->matrix_mode == VG_MATRIX_IMAGE_USER_TO_SURFACE));
+  enter([&](Context& context) {
+    if (!usable(m)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    change_matrix(given(m, context.matrix_mode == VG_MATRIX_IMAGE_USER_TO_SURFACE));
+  });
 }
 
 void vgTranslate(VGfloat x, VGfloat y) { change_matrix(Matrix::translation(input(x), input(y))); }
@@ -685,97 +622,82 @@ void vgRotate(VGfloat angle) {
 }
 
 const VGubyte* vgGetString(VGStringID name) {
-  Entry context;
-  if (!context) return nullptr;
-  const char* text = nullptr;
-  switch (name) {
-    case VG_VENDOR: text = "drawtap"; break;
-    case VG_RENDERER: text = "drawtap OpenVG (software, AGG coverage)"; break;
-    case VG_VERSION: text = "1.1"; break;
-    case VG_EXTENSIONS: text = at_image_target().load() ? "VG_KHR_EGL_image" : ""; break;
-    default: break;
-  }
-  return (const VGubyte*)text;
+  return enter<const VGubyte*>(nullptr, [&](Context&) {
+    const char* text = nullptr;
+    switch (name) {
+      case VG_VENDOR: text = "drawtap"; break;
+      case VG_RENDERER: text = "drawtap OpenVG (software, AGG coverage)"; break;
+      case VG_VERSION: text = "1.1"; break;
+      case VG_EXTENSIONS: text = at_image_target().load() ? "VG_KHR_EGL_image" : ""; break;
+      default: break;
+    }
+    return (const VGubyte*)text;
+  });
 }
 
 VGHardwareQueryResult vgHardwareQuery(VGHardwareQueryType key, VGint setting) {
-  Entry context;
-  if (!context) return VG_HARDWARE_UNACCELERATED;
-  bool known = key == VG_IMAGE_FORMAT_QUERY    ? format((VGImageFormat)setting).valid
-               : key == VG_PATH_DATATYPE_QUERY ? setting >= VG_PATH_DATATYPE_S_8 && setting <= VG_PATH_DATATYPE_F
-                                               : false;
-  if (!known) context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  return VG_HARDWARE_UNACCELERATED;
+  return enter<VGHardwareQueryResult>(VG_HARDWARE_UNACCELERATED, [&](Context&) {
+    bool known = key == VG_IMAGE_FORMAT_QUERY    ? format((VGImageFormat)setting).valid
+                 : key == VG_PATH_DATATYPE_QUERY ? setting >= VG_PATH_DATATYPE_S_8 && setting <= VG_PATH_DATATYPE_F
+                                                 : false;
+    if (!known) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    return VG_HARDWARE_UNACCELERATED;
+  });
 }
 
 // ---- paints
 
 VGPaint vgCreatePaint(void) {
-  Entry context;
-  if (!context) return VG_INVALID_HANDLE;
-  DT_VG_TRY
-  return context->keep(std::make_shared<Paint>());
-  DT_VG_CATCH(*context, VG_INVALID_HANDLE)
+  return enter<VGPaint>(VG_INVALID_HANDLE, [&](Context& context) { return context.keep(std::make_shared<Paint>()); });
 }
 
 void vgDestroyPaint(VGPaint handle) {
-  Entry context;
-  if (!context) return;
-  if (!context->find<Paint>(handle)) return context->fail(VG_BAD_HANDLE_ERROR);
-  context->share->objects.erase(handle);  // who draws with it keeps it
+  enter([&](Context& context) { context.destroy<Paint>(handle); });
 }
 
 void vgSetPaint(VGPaint handle, VGbitfield modes) {
-  Entry context;
-  if (!context) return;
-  auto paint = context->find<Paint>(handle);
-  if (handle != VG_INVALID_HANDLE && !paint) return context->fail(VG_BAD_HANDLE_ERROR);
-  if (!modes || modes & ~(VGbitfield)(VG_FILL_PATH | VG_STROKE_PATH)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  if (modes & VG_FILL_PATH) context->fill_paint = paint;
-  if (modes & VG_STROKE_PATH) context->stroke_paint = paint;
+  enter([&](Context& context) {
+    auto paint = context.find<Paint>(handle);
+    if (handle != VG_INVALID_HANDLE && !paint) refuse(VG_BAD_HANDLE_ERROR);
+    if (!modes || modes & ~(VGbitfield)(VG_FILL_PATH | VG_STROKE_PATH)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    if (modes & VG_FILL_PATH) context.fill_paint = paint;
+    if (modes & VG_STROKE_PATH) context.stroke_paint = paint;
+  });
 }
 
 VGPaint vgGetPaint(VGPaintMode mode) {
-  Entry context;
-  if (!context) return VG_INVALID_HANDLE;
-  if (mode != VG_FILL_PATH && mode != VG_STROKE_PATH) {
-    context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-    return VG_INVALID_HANDLE;
-  }
-  const auto& paint = mode == VG_FILL_PATH ? context->fill_paint : context->stroke_paint;
-  // A paint that was destroyed while it is set has no handle any more.
-  return paint && context->find<Paint>(paint->handle) == paint ? paint->handle : VG_INVALID_HANDLE;
+  return enter<VGPaint>(VG_INVALID_HANDLE, [&](Context& context) {
+    if (mode != VG_FILL_PATH && mode != VG_STROKE_PATH) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    const auto& paint = mode == VG_FILL_PATH ? context.fill_paint : context.stroke_paint;
+    // A paint that was destroyed while it is set has no handle any more.
+    return paint && context.find<Paint>(paint->handle) == paint ? paint->handle : VG_INVALID_HANDLE;
+  });
 }
 
 void vgSetColor(VGPaint handle, VGuint rgba) {
-  Entry context;
-  if (!context) return;
-  auto paint = context->find<Paint>(handle);
-  if (!paint) return context->fail(VG_BAD_HANDLE_ERROR);
-  for (int i = 0; i < 4; i++) paint->color[(size_t)i] = (float)((rgba >> (24 - 8 * i)) & 0xff) / 255.0f;
+  enter([&](Context& context) {
+    auto paint = context.need<Paint>(handle);
+    for (int i = 0; i < 4; i++) paint->color[(size_t)i] = (float)((rgba >> (24 - 8 * i)) & 0xff) / 255.0f;
+  });
 }
 
 VGuint vgGetColor(VGPaint handle) {
-  Entry context;
-  if (!context) return 0;
-  auto paint = context->find<Paint>(handle);
-  if (!paint) {
-    context->fail(VG_BAD_HANDLE_ERROR);
-    return 0;
-  }
-  VGuint result = 0;
-  for (float value : paint->color) result = result << 8 | (VGuint)std::lround(std::clamp(value, 0.0f, 1.0f) * 255.0f);
-  return result;
+  return enter<VGuint>(0, [&](Context& context) {
+    auto paint = context.need<Paint>(handle);
+    VGuint result = 0;
+    for (float value : paint->color) result = result << 8 | (VGuint)std::lround(std::clamp(value, 0.0f, 1.0f) * 255.0f);
+    return result;
+  });
 }
 
 void vgPaintPattern(VGPaint handle, VGImage image) {
-  Entry context;
-  if (!context) return;
-  auto paint = context->find<Paint>(handle);
-  auto pattern = context->find<Image>(image);
-  if (!paint || (image != VG_INVALID_HANDLE && !pattern)) return context->fail(VG_BAD_HANDLE_ERROR);
-  if (pattern && pattern->target) return context->fail(VG_IMAGE_IN_USE_ERROR);
-  paint->pattern = pattern;
+  enter([&](Context& context) {
+    auto paint = context.find<Paint>(handle);
+    auto pattern = context.find<Image>(image);
+    if (!paint || (image != VG_INVALID_HANDLE && !pattern)) refuse(VG_BAD_HANDLE_ERROR);
+    if (pattern && pattern->target) refuse(VG_IMAGE_IN_USE_ERROR);
+    paint->pattern = pattern;
+  });
 }
 
 }  // extern "C"

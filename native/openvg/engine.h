@@ -15,6 +15,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -32,6 +34,12 @@ constexpr int MAX_IMAGE_PIXELS = 1 << 26;
 constexpr int MAX_IMAGE_BYTES = 1 << 28;
 constexpr float MAX_DEVIATION = 128.0f;
 constexpr float MAX_FLOAT = 1e10f;
+
+// Returns whether an image or a mask layer may have this size.
+constexpr bool image_size(int width, int height) {
+  return width > 0 && height > 0 && width <= MAX_IMAGE_SIDE && height <= MAX_IMAGE_SIDE &&
+         (int64_t)width * height <= MAX_IMAGE_PIXELS;
+}
 
 // ---- numbers
 struct Point {
@@ -243,6 +251,8 @@ struct Context {
     if (error == VG_NO_ERROR) error = code;
   }
   template <class T> std::shared_ptr<T> find(VGHandle handle) const;  // null: not the handle of such an object
+  template <class T> std::shared_ptr<T> need(VGHandle handle) const;  // refuses what `find` does not find
+  template <class T> void destroy(VGHandle handle);                   // who uses the object keeps it
   VGHandle keep(const std::shared_ptr<Object>& object);
   const Paint& paint(VGPaintMode mode) const;
 };
@@ -273,6 +283,31 @@ class Entry {
   Context* context_;
 };
 
+// Ends the body of an entry point with an error.
+struct Refusal {
+  VGErrorCode code;
+};
+[[noreturn]] inline void refuse(VGErrorCode code) { throw Refusal{code}; }
+
+// An entry point with its context. Where there is none, no memory, or a refusal, the program gets `otherwise`.
+template <class T, class Body> T enter(T otherwise, Body&& body) {
+  Entry context;
+  if (!context) return otherwise;
+  try {
+    return body(*context);
+  } catch (const Refusal& refusal) {
+    context->fail(refusal.code);
+  } catch (const std::bad_alloc&) {
+    context->fail(VG_OUT_OF_MEMORY_ERROR);
+  } catch (const std::length_error&) {
+    context->fail(VG_OUT_OF_MEMORY_ERROR);
+  }
+  return otherwise;
+}
+template <class Body> void enter(Body&& body) {
+  enter<bool>(false, [&](Context& context) { return body(context), true; });
+}
+
 template <class T> constexpr Kind kind_of();
 template <> constexpr Kind kind_of<Path>() { return Kind::path; }
 template <> constexpr Kind kind_of<Paint>() { return Kind::paint; }
@@ -284,6 +319,15 @@ template <class T> std::shared_ptr<T> Context::find(VGHandle handle) const {
   auto it = share->objects.find(handle);
   if (it == share->objects.end() || it->second->kind != kind_of<T>()) return nullptr;
   return std::static_pointer_cast<T>(it->second);
+}
+template <class T> std::shared_ptr<T> Context::need(VGHandle handle) const {
+  auto found = find<T>(handle);
+  if (!found) refuse(VG_BAD_HANDLE_ERROR);
+  return found;
+}
+template <class T> void Context::destroy(VGHandle handle) {
+  need<T>(handle);
+  share->objects.erase(handle);
 }
 
 // `pointer` as an array of T: programs may give none, or one that is not aligned.
@@ -319,16 +363,3 @@ Color sample(const Image& image, double x, double y, VGint tiling, const Color& 
 VGint used_quality(const Context& context, const Image& image);
 
 }  // namespace dt::vg
-
-// A body that may run out of memory says so instead of ending the program.
-#define DT_VG_TRY try {
-#define DT_VG_CATCH(context, ...)           \
-  }                                         \
-  catch (const std::bad_alloc&) {           \
-    (context).fail(VG_OUT_OF_MEMORY_ERROR); \
-    return __VA_ARGS__;                     \
-  }                                         \
-  catch (const std::length_error&) {        \
-    (context).fail(VG_OUT_OF_MEMORY_ERROR); \
-    return __VA_ARGS__;                     \
-  }

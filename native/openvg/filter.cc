@@ -1,7 +1,5 @@
 // Image filters (OpenVG 1.1, chapter 12).
 #include <algorithm>
-#include <new>
-#include <stdexcept>
 
 #include "engine.h"
 
@@ -21,22 +19,16 @@ class Filter {
                         : target_->target || source_->target ? VG_IMAGE_IN_USE_ERROR
                         : target_->overlaps(*source_)        ? VG_ILLEGAL_ARGUMENT_ERROR
                                                              : VG_NO_ERROR;
-    if (error != VG_NO_ERROR) {
-      context.fail(error);
-      return;
-    }
+    if (error != VG_NO_ERROR) refuse(error);
     space_ = {context.filter_linear, context.filter_premultiplied, false};
     width_ = std::min(target_->width, source_->width);
     height_ = std::min(target_->height, source_->height);
     context.sensors.property_reads++, context.sensors.property_writes++;
-    valid_ = true;
   }
-  explicit operator bool() const { return valid_; }
   int width() const { return width_; }
   int height() const { return height_; }
   const Image& source() const { return *source_; }
   Space space() const { return space_; }
-  bool refuse() { return context_.fail(VG_ILLEGAL_ARGUMENT_ERROR), false; }
 
   Color read(int x, int y) const { return convert(source_->read(x, y), source_->format.space, space_); }
   void write(int x, int y, Color color) const { write(x, y, color, space_); }
@@ -76,7 +68,6 @@ class Filter {
   std::shared_ptr<Image> target_, source_;
   Space space_;
   int width_ = 0, height_ = 0;
-  bool valid_ = false;
 };
 
 bool tiling_mode(VGTilingMode mode) { return mode >= VG_TILE_FILL && mode <= VG_TILE_REFLECT; }
@@ -146,129 +137,107 @@ using namespace dt::vg;
 extern "C" {
 
 void vgColorMatrix(VGImage to, VGImage from, const VGfloat* m) {
-  Entry context;
-  if (!context) return;
-  Filter filter(*context, to, from);
-  if (!filter || (!usable(m) && !filter.refuse())) return;
-  auto row = [m](Color c, int i) {
-    return input(m[i]) * c.r + input(m[4 + i]) * c.g + input(m[8 + i]) * c.b + input(m[12 + i]) * c.a +
-           input(m[16 + i]);
-  };
-  for (int y = 0; y < filter.height(); y++)
-    for (int x = 0; x < filter.width(); x++) {
-      Color c = filter.read(x, y);
-      filter.write(x, y, {row(c, 0), row(c, 1), row(c, 2), row(c, 3)});
-    }
+  enter([&](Context& context) {
+    Filter filter(context, to, from);
+    if (!usable(m)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    auto row = [m](Color c, int i) {
+      return input(m[i]) * c.r + input(m[4 + i]) * c.g + input(m[8 + i]) * c.b + input(m[12 + i]) * c.a +
+             input(m[16 + i]);
+    };
+    for (int y = 0; y < filter.height(); y++)
+      for (int x = 0; x < filter.width(); x++) {
+        Color c = filter.read(x, y);
+        filter.write(x, y, {row(c, 0), row(c, 1), row(c, 2), row(c, 3)});
+      }
+  });
 }
 
 void vgConvolve(VGImage to, VGImage from, VGint width, VGint height, VGint shift_x, VGint shift_y,
                 const VGshort* kernel, VGfloat scale, VGfloat bias, VGTilingMode tiling) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  Filter filter(*context, to, from);
-  if (!filter) return;
-  if (width <= 0 || height <= 0 || width > MAX_KERNEL || height > MAX_KERNEL || !usable(kernel) ||
-      !tiling_mode(tiling) || !shift_fits(shift_x) || !shift_fits(shift_y)) {
-    filter.refuse();
-    return;
-  }
-  int left = std::max(0, shift_x), right = std::max(0, width - 1 - shift_x);
-  int bottom = std::max(0, shift_y), top = std::max(0, height - 1 - shift_y);
-  std::vector<Color> pixels = filter.bordered(left, bottom, right, top, tiling);
-  size_t wide = (size_t)(filter.width() + left + right);
-  float factor = input(scale), offset = input(bias);
-  for (int y = 0; y < filter.height(); y++)
-    for (int x = 0; x < filter.width(); x++) {
-      Color sum;
-      for (int i = 0; i < width; i++)
-        for (int j = 0; j < height; j++) {
-          float weight = kernel[(width - 1 - i) * height + (height - 1 - j)];
-          sum = sum + pixels[(size_t)(y + j - shift_y + bottom) * wide + (size_t)(x + i - shift_x + left)] * weight;
-        }
-      filter.write(x, y, sum * factor + Color{offset, offset, offset, offset});
-    }
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    Filter filter(context, to, from);
+    if (width <= 0 || height <= 0 || width > MAX_KERNEL || height > MAX_KERNEL || !usable(kernel) ||
+        !tiling_mode(tiling) || !shift_fits(shift_x) || !shift_fits(shift_y))
+      refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    int left = std::max(0, shift_x), right = std::max(0, width - 1 - shift_x);
+    int bottom = std::max(0, shift_y), top = std::max(0, height - 1 - shift_y);
+    std::vector<Color> pixels = filter.bordered(left, bottom, right, top, tiling);
+    size_t wide = (size_t)(filter.width() + left + right);
+    float factor = input(scale), offset = input(bias);
+    for (int y = 0; y < filter.height(); y++)
+      for (int x = 0; x < filter.width(); x++) {
+        Color sum;
+        for (int i = 0; i < width; i++)
+          for (int j = 0; j < height; j++) {
+            float weight = kernel[(width - 1 - i) * height + (height - 1 - j)];
+            sum = sum + pixels[(size_t)(y + j - shift_y + bottom) * wide + (size_t)(x + i - shift_x + left)] * weight;
+          }
+        filter.write(x, y, sum * factor + Color{offset, offset, offset, offset});
+      }
+  });
 }
 
 void vgSeparableConvolve(VGImage to, VGImage from, VGint width, VGint height, VGint shift_x, VGint shift_y,
                          const VGshort* kernel_x, const VGshort* kernel_y, VGfloat scale, VGfloat bias,
                          VGTilingMode tiling) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  Filter filter(*context, to, from);
-  if (!filter) return;
-  if (width <= 0 || height <= 0 || width > MAX_SEPARABLE_KERNEL || height > MAX_SEPARABLE_KERNEL || !usable(kernel_x) ||
-      !usable(kernel_y) || !tiling_mode(tiling) || !shift_fits(shift_x) || !shift_fits(shift_y)) {
-    filter.refuse();
-    return;
-  }
-  convolve_separately(filter, mirrored(kernel_x, width, shift_x), mirrored(kernel_y, height, shift_y), input(scale),
-                      input(bias), tiling);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    Filter filter(context, to, from);
+    if (width <= 0 || height <= 0 || width > MAX_SEPARABLE_KERNEL || height > MAX_SEPARABLE_KERNEL ||
+        !usable(kernel_x) || !usable(kernel_y) || !tiling_mode(tiling) || !shift_fits(shift_x) || !shift_fits(shift_y))
+      refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    convolve_separately(filter, mirrored(kernel_x, width, shift_x), mirrored(kernel_y, height, shift_y), input(scale),
+                        input(bias), tiling);
+  });
 }
 
 void vgGaussianBlur(VGImage to, VGImage from, VGfloat deviation_x, VGfloat deviation_y, VGTilingMode tiling) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  Filter filter(*context, to, from);
-  if (!filter) return;
-  if (!(deviation_x > 0 && deviation_x <= MAX_DEVIATION && deviation_y > 0 && deviation_y <= MAX_DEVIATION) ||
-      !tiling_mode(tiling)) {
-    filter.refuse();
-    return;
-  }
-  convolve_separately(filter, gaussian(deviation_x), gaussian(deviation_y), 1, 0, tiling);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    Filter filter(context, to, from);
+    if (!(deviation_x > 0 && deviation_x <= MAX_DEVIATION && deviation_y > 0 && deviation_y <= MAX_DEVIATION) ||
+        !tiling_mode(tiling))
+      refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    convolve_separately(filter, gaussian(deviation_x), gaussian(deviation_y), 1, 0, tiling);
+  });
 }
 
 void vgLookup(VGImage to, VGImage from, const VGubyte* red, const VGubyte* green, const VGubyte* blue,
               const VGubyte* alpha, VGboolean linear, VGboolean premultiplied) {
-  Entry context;
-  if (!context) return;
-  Filter filter(*context, to, from);
-  if (!filter) return;
-  if (!red || !green || !blue || !alpha) {
-    filter.refuse();
-    return;
-  }
-  Space result{linear != VG_FALSE, premultiplied != VG_FALSE, false};
-  for (int y = 0; y < filter.height(); y++)
-    for (int x = 0; x < filter.width(); x++) {
-      Color c = filter.read(x, y);
-      filter.write(x, y,
-                   {(float)red[byte(c.r)] / 255.0f, (float)green[byte(c.g)] / 255.0f, (float)blue[byte(c.b)] / 255.0f,
-                    (float)alpha[byte(c.a)] / 255.0f},
-                   result);
-    }
+  enter([&](Context& context) {
+    Filter filter(context, to, from);
+    if (!red || !green || !blue || !alpha) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    Space result{linear != VG_FALSE, premultiplied != VG_FALSE, false};
+    for (int y = 0; y < filter.height(); y++)
+      for (int x = 0; x < filter.width(); x++) {
+        Color c = filter.read(x, y);
+        filter.write(x, y,
+                     {(float)red[byte(c.r)] / 255.0f, (float)green[byte(c.g)] / 255.0f, (float)blue[byte(c.b)] / 255.0f,
+                      (float)alpha[byte(c.a)] / 255.0f},
+                     result);
+      }
+  });
 }
 
 void vgLookupSingle(VGImage to, VGImage from, const VGuint* table, VGImageChannel channel, VGboolean linear,
                     VGboolean premultiplied) {
-  Entry context;
-  if (!context) return;
-  Filter filter(*context, to, from);
-  if (!filter) return;
-  const Format& format = filter.source().format;
-  // A format with one channel has no other to choose.
-  if (format.alpha_only())
-    channel = VG_ALPHA;
-  else if (format.space.luminance)
-    channel = VG_RED;
-  if (!usable(table) || (channel != VG_RED && channel != VG_GREEN && channel != VG_BLUE && channel != VG_ALPHA)) {
-    filter.refuse();
-    return;
-  }
-  Space result{linear != VG_FALSE, premultiplied != VG_FALSE, false};
-  for (int y = 0; y < filter.height(); y++)
-    for (int x = 0; x < filter.width(); x++) {
-      Color c = filter.read(x, y);
-      VGuint rgba = table[byte(channel == VG_RED ? c.r : channel == VG_GREEN ? c.g : channel == VG_BLUE ? c.b : c.a)];
-      auto part = [rgba](int shift) { return (float)(rgba >> shift & 0xff) / 255.0f; };
-      filter.write(x, y, {part(24), part(16), part(8), part(0)}, result);
-    }
+  enter([&](Context& context) {
+    Filter filter(context, to, from);
+    const Format& format = filter.source().format;
+    // A format with one channel has no other to choose.
+    if (format.alpha_only())
+      channel = VG_ALPHA;
+    else if (format.space.luminance)
+      channel = VG_RED;
+    if (!usable(table) || (channel != VG_RED && channel != VG_GREEN && channel != VG_BLUE && channel != VG_ALPHA))
+      refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    Space result{linear != VG_FALSE, premultiplied != VG_FALSE, false};
+    for (int y = 0; y < filter.height(); y++)
+      for (int x = 0; x < filter.width(); x++) {
+        Color c = filter.read(x, y);
+        VGuint rgba = table[byte(channel == VG_RED ? c.r : channel == VG_GREEN ? c.g : channel == VG_BLUE ? c.b : c.a)];
+        auto part = [rgba](int shift) { return (float)(rgba >> shift & 0xff) / 255.0f; };
+        filter.write(x, y, {part(24), part(16), part(8), part(0)}, result);
+      }
+  });
 }
 
 }  // extern "C"

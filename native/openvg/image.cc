@@ -1,8 +1,6 @@
 // Images, sampling, and pixels that go between images, surfaces and memory (OpenVG 1.1, chapter 10).
 #include <algorithm>
 #include <cstring>
-#include <new>
-#include <stdexcept>
 
 #include "raster.h"
 
@@ -248,25 +246,15 @@ void copy(const Block& to, VGint dx, VGint dy, const Block& from, VGint sx, VGin
 }
 
 std::shared_ptr<Image> free_image(Context& context, VGImage handle) {
-  auto image = context.find<Image>(handle);
-  if (!image) {
-    context.fail(VG_BAD_HANDLE_ERROR);
-    return nullptr;
-  }
-  if (!image->target) return image;
-  context.fail(VG_IMAGE_IN_USE_ERROR);
-  return nullptr;
+  auto image = context.need<Image>(handle);
+  if (image->target) refuse(VG_IMAGE_IN_USE_ERROR);
+  return image;
 }
 
-// Formats and memory that a program names for its pixels; false: refused, and said.
-bool pixel_arguments(Context& context, const Format& format, const void* data, VGint width, VGint height) {
-  if (!format.valid) {
-    context.fail(VG_UNSUPPORTED_IMAGE_FORMAT_ERROR);
-    return false;
-  }
-  if (width > 0 && height > 0 && fits(format, data)) return true;
-  context.fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  return false;
+// Refuses a format or memory that cannot hold pixels.
+void check_pixels(const Format& format, const void* data, VGint width, VGint height) {
+  if (!format.valid) refuse(VG_UNSUPPORTED_IMAGE_FORMAT_ERROR);
+  if (width <= 0 || height <= 0 || !fits(format, data)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
 }
 
 // Pixels that a call puts on the surface: as far as the scissor lets them. Counts the call.
@@ -294,23 +282,14 @@ using namespace dt::vg;
 extern "C" {
 
 VGImage vgCreateImage(VGImageFormat name, VGint width, VGint height, VGbitfield quality) {
-  Entry context;
-  if (!context) return VG_INVALID_HANDLE;
-  DT_VG_TRY
-  Format f = format(name);
-  if (!f.valid) {
-    context->fail(VG_UNSUPPORTED_IMAGE_FORMAT_ERROR);
-    return VG_INVALID_HANDLE;
-  }
-  if (width <= 0 || height <= 0 || width > MAX_IMAGE_SIDE || height > MAX_IMAGE_SIDE ||
-      (int64_t)width * height > MAX_IMAGE_PIXELS || !quality || quality & ~QUALITIES) {
-    context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-    return VG_INVALID_HANDLE;
-  }
-  auto image = make_image(name, width, height);
-  image->quality = quality;
-  return context->keep(image);
-  DT_VG_CATCH(*context, VG_INVALID_HANDLE)
+  return enter<VGImage>(VG_INVALID_HANDLE, [&](Context& context) {
+    Format f = format(name);
+    if (!f.valid) refuse(VG_UNSUPPORTED_IMAGE_FORMAT_ERROR);
+    if (!image_size(width, height) || !quality || quality & ~QUALITIES) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    auto image = make_image(name, width, height);
+    image->quality = quality;
+    return context.keep(image);
+  });
 }
 
 VGImage vgCreateEGLImageTargetKHR(VGeglImageKHR egl_image) {
@@ -325,169 +304,135 @@ VGImage vgCreateEGLImageTargetKHR(VGeglImageKHR egl_image) {
 }
 
 void vgDestroyImage(VGImage handle) {
-  Entry context;
-  if (!context) return;
-  if (!context->find<Image>(handle)) return context->fail(VG_BAD_HANDLE_ERROR);
-  context->share->objects.erase(handle);  // paints, glyphs, children and surfaces keep the pixels
+  enter([&](Context& context) { context.destroy<Image>(handle); });
 }
 
 void vgClearImage(VGImage handle, VGint x, VGint y, VGint width, VGint height) {
-  Entry context;
-  if (!context) return;
-  auto image = free_image(*context, handle);
-  if (!image) return;
-  if (width <= 0 || height <= 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  context->sensors.property_writes++;
-  fill_block(block(*image), {x, y, width, height}, context->clear_color.data());
+  enter([&](Context& context) {
+    auto image = free_image(context, handle);
+    if (width <= 0 || height <= 0) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    context.sensors.property_writes++;
+    fill_block(block(*image), {x, y, width, height}, context.clear_color.data());
+  });
 }
 
 void vgImageSubData(VGImage handle, const void* data, VGint stride, VGImageFormat name, VGint x, VGint y, VGint width,
                     VGint height) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  auto image = free_image(*context, handle);
-  Format f = format(name);
-  if (!image || !pixel_arguments(*context, f, data, width, height)) return;
-  context->sensors.image_uploads++;
-  context->sensors.pixel_uploads += (int64_t)width * height;
-  copy(block(*image), x, y, block(f, data, stride, width, height), 0, 0, width, height);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    auto image = free_image(context, handle);
+    Format f = format(name);
+    check_pixels(f, data, width, height);
+    context.sensors.image_uploads++;
+    context.sensors.pixel_uploads += (int64_t)width * height;
+    copy(block(*image), x, y, block(f, data, stride, width, height), 0, 0, width, height);
+  });
 }
 
 void vgGetImageSubData(VGImage handle, void* data, VGint stride, VGImageFormat name, VGint x, VGint y, VGint width,
                        VGint height) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  auto image = free_image(*context, handle);
-  Format f = format(name);
-  if (!image || !pixel_arguments(*context, f, data, width, height)) return;
-  context->sensors.property_reads++;
-  copy(block(f, data, stride, width, height), 0, 0, block(*image), x, y, width, height);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    auto image = free_image(context, handle);
+    Format f = format(name);
+    check_pixels(f, data, width, height);
+    context.sensors.property_reads++;
+    copy(block(f, data, stride, width, height), 0, 0, block(*image), x, y, width, height);
+  });
 }
 
 VGImage vgChildImage(VGImage handle, VGint x, VGint y, VGint width, VGint height) {
-  Entry context;
-  if (!context) return VG_INVALID_HANDLE;
-  DT_VG_TRY
-  auto parent = free_image(*context, handle);
-  if (!parent) return VG_INVALID_HANDLE;
-  if (x < 0 || y < 0 || width <= 0 || height <= 0 || (int64_t)x + width > parent->width ||
-      (int64_t)y + height > parent->height) {
-    context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-    return VG_INVALID_HANDLE;
-  }
-  auto child = std::make_shared<Image>();
-  child->format = parent->format;
-  child->width = width;
-  child->height = height;
-  child->left = parent->left + x;
-  child->bottom = parent->bottom + y;
-  child->quality = parent->quality;
-  child->pixels = parent->pixels;
-  child->parent = parent;
-  child->sibling = parent->sibling;
-  return context->keep(child);
-  DT_VG_CATCH(*context, VG_INVALID_HANDLE)
+  return enter<VGImage>(VG_INVALID_HANDLE, [&](Context& context) {
+    auto parent = free_image(context, handle);
+    if (x < 0 || y < 0 || width <= 0 || height <= 0 || (int64_t)x + width > parent->width ||
+        (int64_t)y + height > parent->height)
+      refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    auto child = std::make_shared<Image>();
+    child->format = parent->format;
+    child->width = width;
+    child->height = height;
+    child->left = parent->left + x;
+    child->bottom = parent->bottom + y;
+    child->quality = parent->quality;
+    child->pixels = parent->pixels;
+    child->parent = parent;
+    child->sibling = parent->sibling;
+    return context.keep(child);
+  });
 }
 
 VGImage vgGetParent(VGImage handle) {
-  Entry context;
-  if (!context) return VG_INVALID_HANDLE;
-  auto image = free_image(*context, handle);
-  if (!image) return VG_INVALID_HANDLE;
-  // The nearest ancestor that has not been destroyed, else the image itself.
-  for (auto ancestor = image->parent; ancestor; ancestor = ancestor->parent)
-    if (context->find<Image>(ancestor->handle) == ancestor) return ancestor->handle;
-  return handle;
+  return enter<VGImage>(VG_INVALID_HANDLE, [&](Context& context) {
+    auto image = free_image(context, handle);
+    // The nearest ancestor that has not been destroyed, else the image itself.
+    for (auto ancestor = image->parent; ancestor; ancestor = ancestor->parent)
+      if (context.find<Image>(ancestor->handle) == ancestor) return ancestor->handle;
+    return handle;
+  });
 }
 
 void vgCopyImage(VGImage to, VGint dx, VGint dy, VGImage from, VGint sx, VGint sy, VGint width, VGint height,
                  VGboolean dither) {
   (void)dither;
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  auto target = free_image(*context, to), source = free_image(*context, from);
-  if (!target || !source) return;
-  if (width <= 0 || height <= 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  context->sensors.property_reads++, context->sensors.property_writes++;
-  copy(block(*target), dx, dy, block(*source), sx, sy, width, height);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    auto target = free_image(context, to), source = free_image(context, from);
+    if (width <= 0 || height <= 0) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    context.sensors.property_reads++, context.sensors.property_writes++;
+    copy(block(*target), dx, dy, block(*source), sx, sy, width, height);
+  });
 }
 
 void vgDrawImage(VGImage handle) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  if (auto image = free_image(*context, handle)) draw_image(*context, image, context->image_matrix);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) { draw_image(context, free_image(context, handle), context.image_matrix); });
 }
 
 void vgSetPixels(VGint dx, VGint dy, VGImage handle, VGint sx, VGint sy, VGint width, VGint height) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  auto image = free_image(*context, handle);
-  if (!image) return;
-  if (width <= 0 || height <= 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  put(*context, dx, dy, block(*image), sx, sy, width, height);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    auto image = free_image(context, handle);
+    if (width <= 0 || height <= 0) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    put(context, dx, dy, block(*image), sx, sy, width, height);
+  });
 }
 
 void vgWritePixels(const void* data, VGint stride, VGImageFormat name, VGint dx, VGint dy, VGint width, VGint height) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  Format f = format(name);
-  if (!pixel_arguments(*context, f, data, width, height)) return;
-  context->sensors.pixel_uploads += (int64_t)width * height;
-  put(*context, dx, dy, block(f, data, stride, width, height), 0, 0, width, height);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    Format f = format(name);
+    check_pixels(f, data, width, height);
+    context.sensors.pixel_uploads += (int64_t)width * height;
+    put(context, dx, dy, block(f, data, stride, width, height), 0, 0, width, height);
+  });
 }
 
 void vgGetPixels(VGImage handle, VGint dx, VGint dy, VGint sx, VGint sy, VGint width, VGint height) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  auto image = free_image(*context, handle);
-  if (!image) return;
-  if (width <= 0 || height <= 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  if (context->surface) copy(block(*image), dx, dy, block(*context->surface->color), sx, sy, width, height);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    auto image = free_image(context, handle);
+    if (width <= 0 || height <= 0) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    if (context.surface) copy(block(*image), dx, dy, block(*context.surface->color), sx, sy, width, height);
+  });
 }
 
 void vgReadPixels(void* data, VGint stride, VGImageFormat name, VGint sx, VGint sy, VGint width, VGint height) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  Format f = format(name);
-  if (!pixel_arguments(*context, f, data, width, height) || !context->surface) return;
-  copy(block(f, data, stride, width, height), 0, 0, block(*context->surface->color), sx, sy, width, height);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    Format f = format(name);
+    check_pixels(f, data, width, height);
+    if (!context.surface) return;
+    copy(block(f, data, stride, width, height), 0, 0, block(*context.surface->color), sx, sy, width, height);
+  });
 }
 
 void vgCopyPixels(VGint dx, VGint dy, VGint sx, VGint sy, VGint width, VGint height) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  if (width <= 0 || height <= 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  put(*context, dx, dy, context->surface ? block(*context->surface->color) : Block(), sx, sy, width, height);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    if (width <= 0 || height <= 0) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    put(context, dx, dy, context.surface ? block(*context.surface->color) : Block(), sx, sy, width, height);
+  });
 }
 
 void vgClear(VGint x, VGint y, VGint width, VGint height) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  if (width <= 0 || height <= 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  context->sensors.render_calls++;
-  if (!context->surface) return;
-  for (const Rect& rect : scissor(*context))
-    fill_block(block(*context->surface->color), intersection(rect, {x, y, width, height}), context->clear_color.data());
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    if (width <= 0 || height <= 0) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    context.sensors.render_calls++;
+    if (!context.surface) return;
+    for (const Rect& rect : scissor(context))
+      fill_block(block(*context.surface->color), intersection(rect, {x, y, width, height}), context.clear_color.data());
+  });
 }
 
 }  // extern "C"

@@ -1,7 +1,5 @@
 // The mask of a surface and mask layers (OpenVG 1.1, chapter 7).
 #include <algorithm>
-#include <new>
-#include <stdexcept>
 
 #include "engine.h"
 
@@ -52,114 +50,98 @@ using namespace dt::vg;
 extern "C" {
 
 void vgMask(VGHandle handle, VGMaskOperation operation, VGint x, VGint y, VGint width, VGint height) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  bool needs = operation != VG_CLEAR_MASK && operation != VG_FILL_MASK;
-  std::shared_ptr<Image> image;
-  std::shared_ptr<MaskLayer> layer;
-  if (needs) {
-    image = context->find<Image>(handle);
-    layer = context->find<MaskLayer>(handle);
-    if (!image && !layer) return context->fail(VG_BAD_HANDLE_ERROR);
-    if (image && image->target) return context->fail(VG_IMAGE_IN_USE_ERROR);
-  }
-  if (!known(operation) || width <= 0 || height <= 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  if (!context->surface) return;
-  int source_width = image ? image->width : layer ? layer->width : width;
-  int source_height = image ? image->height : layer ? layer->height : height;
-  Rect area =
-      intersection({x, y, std::min(width, source_width), std::min(height, source_height)}, bounds(*context->surface));
-  if (area.empty()) return;
-  std::vector<uint8_t> values;
-  if (image) {
-    values.resize((size_t)image->width * (size_t)image->height);
-    for (int row = 0; row < image->height; row++)
-      for (int column = 0; column < image->width; column++)
-        values[(size_t)row * (size_t)image->width + (size_t)column] = coverage(*image, column, row);
-  }
-  apply_mask(context->surface->mask, context->surface->width(), area, operation, layer ? layer->values : values,
-             source_width, area.x - x, area.y - y);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    bool needs = operation != VG_CLEAR_MASK && operation != VG_FILL_MASK;
+    std::shared_ptr<Image> image;
+    std::shared_ptr<MaskLayer> layer;
+    if (needs) {
+      image = context.find<Image>(handle);
+      layer = context.find<MaskLayer>(handle);
+      if (!image && !layer) refuse(VG_BAD_HANDLE_ERROR);
+      if (image && image->target) refuse(VG_IMAGE_IN_USE_ERROR);
+    }
+    if (!known(operation) || width <= 0 || height <= 0) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    if (!context.surface) return;
+    int source_width = image ? image->width : layer ? layer->width : width;
+    int source_height = image ? image->height : layer ? layer->height : height;
+    Rect area =
+        intersection({x, y, std::min(width, source_width), std::min(height, source_height)}, bounds(*context.surface));
+    if (area.empty()) return;
+    std::vector<uint8_t> values;
+    if (image) {
+      values.resize((size_t)image->width * (size_t)image->height);
+      for (int row = 0; row < image->height; row++)
+        for (int column = 0; column < image->width; column++)
+          values[(size_t)row * (size_t)image->width + (size_t)column] = coverage(*image, column, row);
+    }
+    apply_mask(context.surface->mask, context.surface->width(), area, operation, layer ? layer->values : values,
+               source_width, area.x - x, area.y - y);
+  });
 }
 
 void vgRenderToMask(VGPath handle, VGbitfield modes, VGMaskOperation operation) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  auto path = context->find<Path>(handle);
-  if (!path) return context->fail(VG_BAD_HANDLE_ERROR);
-  if (!modes || modes & ~(VGbitfield)(VG_FILL_PATH | VG_STROKE_PATH) || !known(operation))
-    return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  if (!context->surface) return;
-  Rect area = bounds(*context->surface);
-  std::vector<uint8_t> values;
-  // Fill and stroke together are one shape.
-  for (VGbitfield mode : {(VGbitfield)VG_FILL_PATH, (VGbitfield)VG_STROKE_PATH}) {
-    if (!(modes & mode)) continue;
-    std::vector<uint8_t> covered((size_t)area.width * (size_t)area.height);
-    draw_path(*context, *path, context->path_matrix, mode, &covered);
-    if (values.empty())
-      values = std::move(covered);
-    else
-      apply_mask(values, area.width, area, VG_UNION_MASK, covered, area.width, 0, 0);
-  }
-  apply_mask(context->surface->mask, area.width, area, operation, values, area.width, 0, 0);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    auto path = context.need<Path>(handle);
+    if (!modes || modes & ~(VGbitfield)(VG_FILL_PATH | VG_STROKE_PATH) || !known(operation))
+      refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    if (!context.surface) return;
+    Rect area = bounds(*context.surface);
+    std::vector<uint8_t> values;
+    // Fill and stroke together are one shape.
+    for (VGbitfield mode : {(VGbitfield)VG_FILL_PATH, (VGbitfield)VG_STROKE_PATH}) {
+      if (!(modes & mode)) continue;
+      std::vector<uint8_t> covered((size_t)area.width * (size_t)area.height);
+      draw_path(context, *path, context.path_matrix, mode, &covered);
+      if (values.empty())
+        values = std::move(covered);
+      else
+        apply_mask(values, area.width, area, VG_UNION_MASK, covered, area.width, 0, 0);
+    }
+    apply_mask(context.surface->mask, area.width, area, operation, values, area.width, 0, 0);
+  });
 }
 
 VGMaskLayer vgCreateMaskLayer(VGint width, VGint height) {
-  Entry context;
-  if (!context) return VG_INVALID_HANDLE;
-  DT_VG_TRY
-  if (width <= 0 || height <= 0 || width > MAX_IMAGE_SIDE || height > MAX_IMAGE_SIDE ||
-      (int64_t)width * height > MAX_IMAGE_PIXELS) {
-    context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-    return VG_INVALID_HANDLE;
-  }
-  auto layer = std::make_shared<MaskLayer>();
-  layer->width = width;
-  layer->height = height;
-  layer->values.assign((size_t)width * (size_t)height, 255);
-  return context->keep(layer);
-  DT_VG_CATCH(*context, VG_INVALID_HANDLE)
+  return enter<VGMaskLayer>(VG_INVALID_HANDLE, [&](Context& context) {
+    if (!image_size(width, height)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    auto layer = std::make_shared<MaskLayer>();
+    layer->width = width;
+    layer->height = height;
+    layer->values.assign((size_t)width * (size_t)height, 255);
+    return context.keep(layer);
+  });
 }
 
 void vgDestroyMaskLayer(VGMaskLayer handle) {
-  Entry context;
-  if (!context) return;
-  if (!context->find<MaskLayer>(handle)) return context->fail(VG_BAD_HANDLE_ERROR);
-  context->share->objects.erase(handle);
+  enter([&](Context& context) { context.destroy<MaskLayer>(handle); });
 }
 
 void vgFillMaskLayer(VGMaskLayer handle, VGint x, VGint y, VGint width, VGint height, VGfloat value) {
-  Entry context;
-  if (!context) return;
-  auto layer = context->find<MaskLayer>(handle);
-  if (!layer) return context->fail(VG_BAD_HANDLE_ERROR);
-  if (!(value >= 0 && value <= 1) || width <= 0 || height <= 0 || x < 0 || y < 0 || (int64_t)x + width > layer->width ||
-      (int64_t)y + height > layer->height)
-    return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  for (int row = y; row < y + height; row++)
-    std::fill_n(layer->values.begin() + (ptrdiff_t)row * layer->width + x, width, (uint8_t)(value * 255.0f + 0.5f));
+  enter([&](Context& context) {
+    auto layer = context.need<MaskLayer>(handle);
+    if (!(value >= 0 && value <= 1) || width <= 0 || height <= 0 || x < 0 || y < 0 ||
+        (int64_t)x + width > layer->width || (int64_t)y + height > layer->height)
+      refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    for (int row = y; row < y + height; row++)
+      std::fill_n(layer->values.begin() + (ptrdiff_t)row * layer->width + x, width, (uint8_t)(value * 255.0f + 0.5f));
+  });
 }
 
 void vgCopyMask(VGMaskLayer handle, VGint dx, VGint dy, VGint sx, VGint sy, VGint width, VGint height) {
-  Entry context;
-  if (!context) return;
-  auto layer = context->find<MaskLayer>(handle);
-  if (!layer) return context->fail(VG_BAD_HANDLE_ERROR);
-  if (width <= 0 || height <= 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  if (!context->surface) return;
-  const Surface& surface = *context->surface;
-  // The part that lies in both, in coordinates of the surface: places and sizes are a program's and may be anything.
-  int64_t left = std::max<int64_t>({sx, (int64_t)sx - dx, 0}), bottom = std::max<int64_t>({sy, (int64_t)sy - dy, 0});
-  int64_t right = std::min<int64_t>({(int64_t)sx + width, (int64_t)sx - dx + layer->width, surface.width()});
-  int64_t top = std::min<int64_t>({(int64_t)sy + height, (int64_t)sy - dy + layer->height, surface.height()});
-  if (left >= right) return;
-  for (int64_t y = bottom; y < top; y++)
-    std::copy_n(surface.mask.begin() + (ptrdiff_t)(y * surface.width() + left), right - left,
-                layer->values.begin() + (ptrdiff_t)((y - sy + dy) * layer->width + (left - sx + dx)));
+  enter([&](Context& context) {
+    auto layer = context.need<MaskLayer>(handle);
+    if (width <= 0 || height <= 0) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    if (!context.surface) return;
+    const Surface& surface = *context.surface;
+    // The part that lies in both, in coordinates of the surface: places and sizes are a program's and may be anything.
+    int64_t left = std::max<int64_t>({sx, (int64_t)sx - dx, 0}), bottom = std::max<int64_t>({sy, (int64_t)sy - dy, 0});
+    int64_t right = std::min<int64_t>({(int64_t)sx + width, (int64_t)sx - dx + layer->width, surface.width()});
+    int64_t top = std::min<int64_t>({(int64_t)sy + height, (int64_t)sy - dy + layer->height, surface.height()});
+    if (left >= right) return;
+    for (int64_t y = bottom; y < top; y++)
+      std::copy_n(surface.mask.begin() + (ptrdiff_t)(y * surface.width() + left), right - left,
+                  layer->values.begin() + (ptrdiff_t)((y - sy + dy) * layer->width + (left - sx + dx)));
+  });
 }
 
 }  // extern "C"

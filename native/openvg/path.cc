@@ -3,8 +3,6 @@
 #include <cstring>
 #include <functional>
 #include <limits>
-#include <new>
-#include <stdexcept>
 
 #include "engine.h"
 
@@ -255,14 +253,9 @@ std::vector<Vertex> flatten(const Path& path, double tolerance, size_t first, si
 namespace {
 
 std::shared_ptr<Path> path_with(Context& context, VGPath handle, VGbitfield capabilities) {
-  auto path = context.find<Path>(handle);
-  if (!path) {
-    context.fail(VG_BAD_HANDLE_ERROR);
-    return nullptr;
-  }
-  if ((path->capabilities & capabilities) == capabilities) return path;
-  context.fail(VG_PATH_CAPABILITY_ERROR);
-  return nullptr;
+  auto path = context.need<Path>(handle);
+  if ((path->capabilities & capabilities) != capabilities) refuse(VG_PATH_CAPABILITY_ERROR);
+  return path;
 }
 
 // One number of a path's datatype.
@@ -356,222 +349,180 @@ extern "C" {
 VGPath vgCreatePath(VGint path_format, VGPathDatatype datatype, VGfloat scale, VGfloat bias, VGint segment_hint,
                     VGint coordinate_hint, VGbitfield capabilities) {
   (void)segment_hint, (void)coordinate_hint;
-  Entry context;
-  if (!context) return VG_INVALID_HANDLE;
-  DT_VG_TRY
-  if (path_format != VG_PATH_FORMAT_STANDARD) {
-    context->fail(VG_UNSUPPORTED_PATH_FORMAT_ERROR);
-    return VG_INVALID_HANDLE;
-  }
-  if (datatype > VG_PATH_DATATYPE_F || input(scale) == 0) {
-    context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-    return VG_INVALID_HANDLE;
-  }
-  auto path = std::make_shared<Path>();
-  path->datatype = datatype;
-  path->scale = input(scale);
-  path->bias = input(bias);
-  path->capabilities = capabilities & VG_PATH_CAPABILITY_ALL;
-  return context->keep(path);
-  DT_VG_CATCH(*context, VG_INVALID_HANDLE)
+  return enter<VGPath>(VG_INVALID_HANDLE, [&](Context& context) {
+    if (path_format != VG_PATH_FORMAT_STANDARD) refuse(VG_UNSUPPORTED_PATH_FORMAT_ERROR);
+    if (datatype > VG_PATH_DATATYPE_F || input(scale) == 0) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    auto path = std::make_shared<Path>();
+    path->datatype = datatype;
+    path->scale = input(scale);
+    path->bias = input(bias);
+    path->capabilities = capabilities & VG_PATH_CAPABILITY_ALL;
+    return context.keep(path);
+  });
 }
 
 void vgClearPath(VGPath handle, VGbitfield capabilities) {
-  Entry context;
-  if (!context) return;
-  auto path = path_with(*context, handle, 0);
-  if (!path) return;
-  path->segments.clear();
-  path->raw.clear();
-  path->capabilities = capabilities & VG_PATH_CAPABILITY_ALL;
+  enter([&](Context& context) {
+    auto path = context.need<Path>(handle);
+    path->segments.clear();
+    path->raw.clear();
+    path->capabilities = capabilities & VG_PATH_CAPABILITY_ALL;
+  });
 }
 
 void vgDestroyPath(VGPath handle) {
-  Entry context;
-  if (!context) return;
-  if (path_with(*context, handle, 0)) context->share->objects.erase(handle);
+  enter([&](Context& context) { context.destroy<Path>(handle); });
 }
 
 void vgRemovePathCapabilities(VGPath handle, VGbitfield capabilities) {
-  Entry context;
-  if (!context) return;
-  if (auto path = path_with(*context, handle, 0)) path->capabilities &= ~(capabilities & VG_PATH_CAPABILITY_ALL);
+  enter(
+      [&](Context& context) { context.need<Path>(handle)->capabilities &= ~(capabilities & VG_PATH_CAPABILITY_ALL); });
 }
 
 VGbitfield vgGetPathCapabilities(VGPath handle) {
-  Entry context;
-  if (!context) return 0;
-  auto path = path_with(*context, handle, 0);
-  return path ? path->capabilities : 0;
+  return enter<VGbitfield>(0, [&](Context& context) {
+    auto path = context.need<Path>(handle);
+    return path ? path->capabilities : 0;
+  });
 }
 
 void vgAppendPath(VGPath target, VGPath source) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  auto from = context->find<Path>(source), to = context->find<Path>(target);
-  if (!from || !to) return context->fail(VG_BAD_HANDLE_ERROR);
-  if (!(from->capabilities & VG_PATH_CAPABILITY_APPEND_FROM) || !(to->capabilities & VG_PATH_CAPABILITY_APPEND_TO))
-    return context->fail(VG_PATH_CAPABILITY_ERROR);
-  // A path may be appended to itself: only what it held before.
-  size_t segments = from->segments.size(), count = from->raw.size();
-  to->segments.reserve(to->segments.size() + segments);
-  to->raw.reserve(to->raw.size() + count);
-  for (size_t i = 0; i < segments; i++) to->segments.push_back(from->segments[i]);
-  for (size_t i = 0; i < count; i++) to->raw.push_back(to->quantised(from->coordinate(i)));
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    auto from = context.need<Path>(source), to = context.need<Path>(target);
+    if (!(from->capabilities & VG_PATH_CAPABILITY_APPEND_FROM) || !(to->capabilities & VG_PATH_CAPABILITY_APPEND_TO))
+      refuse(VG_PATH_CAPABILITY_ERROR);
+    // A path may be appended to itself: only what it held before.
+    size_t segments = from->segments.size(), count = from->raw.size();
+    to->segments.reserve(to->segments.size() + segments);
+    to->raw.reserve(to->raw.size() + count);
+    for (size_t i = 0; i < segments; i++) to->segments.push_back(from->segments[i]);
+    for (size_t i = 0; i < count; i++) to->raw.push_back(to->quantised(from->coordinate(i)));
+  });
 }
 
 void vgAppendPathData(VGPath handle, VGint count, const VGubyte* commands, const void* data) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  auto path = path_with(*context, handle, VG_PATH_CAPABILITY_APPEND_TO);
-  if (!path) return;
-  if (!commands || count <= 0 || !readable(*path, data)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  size_t numbers = 0;
-  for (VGint i = 0; i < count; i++) {
-    int taken = coordinates_of(commands[i]);
-    if (taken < 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-    numbers += (size_t)taken;
-  }
-  path->raw.reserve(path->raw.size() + numbers);
-  path->segments.insert(path->segments.end(), commands, commands + count);
-  for (size_t i = 0; i < numbers; i++) path->raw.push_back(stored(*path, data, i));
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    auto path = path_with(context, handle, VG_PATH_CAPABILITY_APPEND_TO);
+    if (!commands || count <= 0 || !readable(*path, data)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    size_t numbers = 0;
+    for (VGint i = 0; i < count; i++) {
+      int taken = coordinates_of(commands[i]);
+      if (taken < 0) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+      numbers += (size_t)taken;
+    }
+    path->raw.reserve(path->raw.size() + numbers);
+    path->segments.insert(path->segments.end(), commands, commands + count);
+    for (size_t i = 0; i < numbers; i++) path->raw.push_back(stored(*path, data, i));
+  });
 }
 
 void vgModifyPathCoords(VGPath handle, VGint first, VGint count, const void* data) {
-  Entry context;
-  if (!context) return;
-  auto path = path_with(*context, handle, VG_PATH_CAPABILITY_MODIFY);
-  if (!path) return;
-  if (!readable(*path, data) || !segment_range(*path, first, count)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  size_t begin = coordinates_before(*path, (size_t)first);
-  size_t end = coordinates_before(*path, (size_t)first + (size_t)count);
-  for (size_t i = begin; i < end; i++) path->raw[i] = stored(*path, data, i - begin);
+  enter([&](Context& context) {
+    auto path = path_with(context, handle, VG_PATH_CAPABILITY_MODIFY);
+    if (!readable(*path, data) || !segment_range(*path, first, count)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    size_t begin = coordinates_before(*path, (size_t)first);
+    size_t end = coordinates_before(*path, (size_t)first + (size_t)count);
+    for (size_t i = begin; i < end; i++) path->raw[i] = stored(*path, data, i - begin);
+  });
 }
 
 void vgTransformPath(VGPath target, VGPath source) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  auto to = context->find<Path>(target), from = context->find<Path>(source);
-  if (!from || !to) return context->fail(VG_BAD_HANDLE_ERROR);
-  if (!(from->capabilities & VG_PATH_CAPABILITY_TRANSFORM_FROM) ||
-      !(to->capabilities & VG_PATH_CAPABILITY_TRANSFORM_TO))
-    return context->fail(VG_PATH_CAPABILITY_ERROR);
-  for (Element& e : elements(*from)) {
-    transform_element(e, context->path_matrix);
-    append_element(*to, e);
-  }
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    auto to = context.need<Path>(target), from = context.need<Path>(source);
+    if (!(from->capabilities & VG_PATH_CAPABILITY_TRANSFORM_FROM) ||
+        !(to->capabilities & VG_PATH_CAPABILITY_TRANSFORM_TO))
+      refuse(VG_PATH_CAPABILITY_ERROR);
+    for (Element& e : elements(*from)) {
+      transform_element(e, context.path_matrix);
+      append_element(*to, e);
+    }
+  });
 }
 
 VGboolean vgInterpolatePath(VGPath target, VGPath begin, VGPath end, VGfloat amount) {
-  Entry context;
-  if (!context) return VG_FALSE;
-  DT_VG_TRY
-  auto to = context->find<Path>(target), a = context->find<Path>(begin), b = context->find<Path>(end);
-  if (!to || !a || !b) {
-    context->fail(VG_BAD_HANDLE_ERROR);
-    return VG_FALSE;
-  }
-  if (!(to->capabilities & VG_PATH_CAPABILITY_INTERPOLATE_TO) ||
-      !(a->capabilities & b->capabilities & VG_PATH_CAPABILITY_INTERPOLATE_FROM)) {
-    context->fail(VG_PATH_CAPABILITY_ERROR);
-    return VG_FALSE;
-  }
-  auto first = elements(*a), second = elements(*b);
-  if (first.size() != second.size()) return VG_FALSE;
-  for (size_t i = 0; i < first.size(); i++)
-    if (first[i].type != second[i].type && !(is_arc(first[i].type) && is_arc(second[i].type))) return VG_FALSE;
-  double t = input(amount);
-  auto mix = [t](double x, double y) { return x * (1 - t) + y * t; };
-  for (size_t i = 0; i < first.size(); i++) {
-    Element e = t < 0.5 ? first[i] : second[i];
-    for (int k = 0; k < 2; k++)
-      e.control[k] = {mix(first[i].control[k].x, second[i].control[k].x),
-                      mix(first[i].control[k].y, second[i].control[k].y)};
-    e.to = {mix(first[i].to.x, second[i].to.x), mix(first[i].to.y, second[i].to.y)};
-    e.rh = mix(first[i].rh, second[i].rh);
-    e.rv = mix(first[i].rv, second[i].rv);
-    e.rotation = mix(first[i].rotation, second[i].rotation);
-    append_element(*to, e);
-  }
-  return VG_TRUE;
-  DT_VG_CATCH(*context, VG_FALSE)
+  return enter<VGboolean>(VG_FALSE, [&](Context& context) {
+    auto to = context.need<Path>(target), a = context.need<Path>(begin), b = context.need<Path>(end);
+    if (!(to->capabilities & VG_PATH_CAPABILITY_INTERPOLATE_TO) ||
+        !(a->capabilities & b->capabilities & VG_PATH_CAPABILITY_INTERPOLATE_FROM))
+      refuse(VG_PATH_CAPABILITY_ERROR);
+    auto first = elements(*a), second = elements(*b);
+    if (first.size() != second.size()) return VG_FALSE;
+    for (size_t i = 0; i < first.size(); i++)
+      if (first[i].type != second[i].type && !(is_arc(first[i].type) && is_arc(second[i].type))) return VG_FALSE;
+    double t = input(amount);
+    auto mix = [t](double x, double y) { return x * (1 - t) + y * t; };
+    for (size_t i = 0; i < first.size(); i++) {
+      Element e = t < 0.5 ? first[i] : second[i];
+      for (int k = 0; k < 2; k++)
+        e.control[k] = {mix(first[i].control[k].x, second[i].control[k].x),
+                        mix(first[i].control[k].y, second[i].control[k].y)};
+      e.to = {mix(first[i].to.x, second[i].to.x), mix(first[i].to.y, second[i].to.y)};
+      e.rh = mix(first[i].rh, second[i].rh);
+      e.rv = mix(first[i].rv, second[i].rv);
+      e.rotation = mix(first[i].rotation, second[i].rotation);
+      append_element(*to, e);
+    }
+    return VG_TRUE;
+  });
 }
 
 VGfloat vgPathLength(VGPath handle, VGint first, VGint count) {
-  Entry context;
-  if (!context) return -1;
-  DT_VG_TRY
-  auto path = path_with(*context, handle, VG_PATH_CAPABILITY_PATH_LENGTH);
-  if (!path) return -1;
-  if (!segment_range(*path, first, count)) {
-    context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-    return -1;
-  }
-  double total = 0;
-  Point last;
-  for (const Vertex& vertex : flatten(*path, fine(*path), (size_t)first, (size_t)count)) {
-    if (vertex.step != Step::move) total += length(vertex.at - last);
-    last = vertex.at;
-  }
-  return input((float)total);
-  DT_VG_CATCH(*context, -1)
+  return enter<VGfloat>(-1, [&](Context& context) {
+    auto path = path_with(context, handle, VG_PATH_CAPABILITY_PATH_LENGTH);
+    if (!segment_range(*path, first, count)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    double total = 0;
+    Point last;
+    for (const Vertex& vertex : flatten(*path, fine(*path), (size_t)first, (size_t)count)) {
+      if (vertex.step != Step::move) total += length(vertex.at - last);
+      last = vertex.at;
+    }
+    return input((float)total);
+  });
 }
 
 void vgPointAlongPath(VGPath handle, VGint first, VGint count, VGfloat distance, VGfloat* x, VGfloat* y,
                       VGfloat* tangent_x, VGfloat* tangent_y) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  auto path = path_with(*context, handle, 0);
-  if (!path) return;
-  for (VGfloat* out : {x, y, tangent_x, tangent_y})
-    if ((uintptr_t)out % alignof(VGfloat)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  bool point = x && y, tangent = tangent_x && tangent_y;
-  if ((point && !(path->capabilities & VG_PATH_CAPABILITY_POINT_ALONG_PATH)) ||
-      (tangent && !(path->capabilities & VG_PATH_CAPABILITY_TANGENT_ALONG_PATH)))
-    return context->fail(VG_PATH_CAPABILITY_ERROR);
-  if (!segment_range(*path, first, count)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  Point at, along{1, 0}, last;
-  double left = std::max(0.0f, input(distance));
-  bool began = false;
-  for (const Vertex& vertex : flatten(*path, fine(*path), (size_t)first, (size_t)count)) {
-    if (vertex.step == Step::move) {
-      if (!began) at = vertex.at;
-    } else {
-      double size = length(vertex.at - last);
-      along = vertex.tangent;
-      if (size > 0 && left <= size) {
-        at = last + (vertex.at - last) * (left / size);
-        break;
+  enter([&](Context& context) {
+    auto path = context.need<Path>(handle);
+    for (VGfloat* out : {x, y, tangent_x, tangent_y})
+      if ((uintptr_t)out % alignof(VGfloat)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    bool point = x && y, tangent = tangent_x && tangent_y;
+    if ((point && !(path->capabilities & VG_PATH_CAPABILITY_POINT_ALONG_PATH)) ||
+        (tangent && !(path->capabilities & VG_PATH_CAPABILITY_TANGENT_ALONG_PATH)))
+      refuse(VG_PATH_CAPABILITY_ERROR);
+    if (!segment_range(*path, first, count)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    Point at, along{1, 0}, last;
+    double left = std::max(0.0f, input(distance));
+    bool began = false;
+    for (const Vertex& vertex : flatten(*path, fine(*path), (size_t)first, (size_t)count)) {
+      if (vertex.step == Step::move) {
+        if (!began) at = vertex.at;
+      } else {
+        double size = length(vertex.at - last);
+        along = vertex.tangent;
+        if (size > 0 && left <= size) {
+          at = last + (vertex.at - last) * (left / size);
+          break;
+        }
+        left -= size;
+        at = vertex.at;
       }
-      left -= size;
-      at = vertex.at;
+      began = true;
+      last = vertex.at;
     }
-    began = true;
-    last = vertex.at;
-  }
-  if (point) *x = input((float)at.x), *y = input((float)at.y);
-  if (tangent) *tangent_x = (float)along.x, *tangent_y = (float)along.y;
-  DT_VG_CATCH(*context)
+    if (point) *x = input((float)at.x), *y = input((float)at.y);
+    if (tangent) *tangent_x = (float)along.x, *tangent_y = (float)along.y;
+  });
 }
 
 static void path_bounds(VGPath handle, bool transformed, VGfloat* x, VGfloat* y, VGfloat* width, VGfloat* height) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  VGbitfield needed = transformed ? VG_PATH_CAPABILITY_PATH_TRANSFORMED_BOUNDS : VG_PATH_CAPABILITY_PATH_BOUNDS;
-  auto path = path_with(*context, handle, needed);
-  if (!path) return;
-  for (VGfloat* out : {x, y, width, height})
-    if (!usable(out)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  bounds_of(flatten(*path, fine(*path)), transformed ? context->path_matrix : Matrix(), x, y, width, height);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    VGbitfield needed = transformed ? VG_PATH_CAPABILITY_PATH_TRANSFORMED_BOUNDS : VG_PATH_CAPABILITY_PATH_BOUNDS;
+    auto path = path_with(context, handle, needed);
+    for (VGfloat* out : {x, y, width, height})
+      if (!usable(out)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    bounds_of(flatten(*path, fine(*path)), transformed ? context.path_matrix : Matrix(), x, y, width, height);
+  });
 }
 
 void vgPathBounds(VGPath path, VGfloat* x, VGfloat* y, VGfloat* width, VGfloat* height) {
@@ -583,14 +534,11 @@ void vgPathTransformedBounds(VGPath path, VGfloat* x, VGfloat* y, VGfloat* width
 }
 
 void vgDrawPath(VGPath handle, VGbitfield modes) {
-  Entry context;
-  if (!context) return;
-  DT_VG_TRY
-  auto path = path_with(*context, handle, 0);
-  if (!path) return;
-  if (!modes || modes & ~(VGbitfield)(VG_FILL_PATH | VG_STROKE_PATH)) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
-  draw_path(*context, *path, context->path_matrix, modes);
-  DT_VG_CATCH(*context)
+  enter([&](Context& context) {
+    auto path = context.need<Path>(handle);
+    if (!modes || modes & ~(VGbitfield)(VG_FILL_PATH | VG_STROKE_PATH)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    draw_path(context, *path, context.path_matrix, modes);
+  });
 }
 
 }  // extern "C"
