@@ -39,35 +39,6 @@ namespace {
 
 // ---- the system's EGL and the engine
 
-struct Engine {
-  decltype(&drawtap_vg_create_context) create_context;
-  decltype(&drawtap_vg_destroy_context) destroy_context;
-  decltype(&drawtap_vg_make_current) make_current;
-  decltype(&drawtap_vg_create_surface) create_surface;
-  decltype(&drawtap_vg_image_surface) image_surface;
-  decltype(&drawtap_vg_destroy_surface) destroy_surface;
-  decltype(&drawtap_vg_resize_surface) resize_surface;
-  decltype(&drawtap_vg_surface_bytes) surface_bytes;
-  decltype(&drawtap_vg_sensor_count) sensor_count;
-  decltype(&drawtap_vg_sensor_name) sensor_name;
-  decltype(&drawtap_vg_sensor_description) sensor_description;
-  decltype(&drawtap_vg_sensor_is_mean) sensor_is_mean;
-  decltype(&drawtap_vg_sensor_value) sensor_value;
-  decltype(&drawtap_vg_reset_sensors) reset_sensors;
-  decltype(&drawtap_vg_share_image) share_image;
-  decltype(&drawtap_vg_unshare_image) unshare_image;
-  decltype(&drawtap_vg_forget_image) forget_image;
-  decltype(&drawtap_vg_shared_alive) shared_alive;
-  decltype(&drawtap_vg_same_image) same_image;
-  decltype(&drawtap_vg_shared_read) shared_read;
-  decltype(&drawtap_vg_shared_write) shared_write;
-  decltype(&drawtap_vg_at_flush) at_flush;
-  decltype(&drawtap_vg_at_image_target) at_image_target;
-  decltype(&drawtap_vg_target_image) target_image;
-  decltype(&drawtap_vg_join_image) join_image;
-  void* library = nullptr;
-};
-
 void* g_system;  // the EGL behind this one
 using Lookup = __eglMustCastToProperFunctionPointerType (*)(const char*);
 Lookup g_lookup;
@@ -147,37 +118,55 @@ template <class Function> Function real(const char* name) {
     return function;                                       \
   }())
 
+void* open_engine() {
+  std::string path = own_path();
+  path.resize(path.rfind('/') + 1);
+  void* library = dlopen((path + "libOpenVG.so.1").c_str(), RTLD_NOW | RTLD_GLOBAL);
+  return library ? library : dlopen("libOpenVG.so.1", RTLD_NOW | RTLD_GLOBAL);
+}
+
+// The engine: a library, and what border.h says of its functions.
+struct Engine {
+  template <class Function> Function find(const char* name) {
+    void* address = library ? dlsym(library, name) : nullptr;
+    whole &= address != nullptr;
+    return (Function)address;
+  }
+  void* library = open_engine();
+  bool whole = true;
+#define FUNCTION(name) decltype(&drawtap_vg_##name) name = find<decltype(&drawtap_vg_##name)>("drawtap_vg_" #name)
+  FUNCTION(create_context);
+  FUNCTION(destroy_context);
+  FUNCTION(make_current);
+  FUNCTION(create_surface);
+  FUNCTION(image_surface);
+  FUNCTION(destroy_surface);
+  FUNCTION(resize_surface);
+  FUNCTION(surface_bytes);
+  FUNCTION(sensor_count);
+  FUNCTION(sensor_name);
+  FUNCTION(sensor_description);
+  FUNCTION(sensor_is_mean);
+  FUNCTION(sensor_value);
+  FUNCTION(reset_sensors);
+  FUNCTION(share_image);
+  FUNCTION(unshare_image);
+  FUNCTION(forget_image);
+  FUNCTION(shared_alive);
+  FUNCTION(same_image);
+  FUNCTION(shared_read);
+  FUNCTION(shared_write);
+  FUNCTION(at_flush);
+  FUNCTION(at_image_target);
+  FUNCTION(target_image);
+  FUNCTION(join_image);
+#undef FUNCTION
+};
 const Engine& engine() {
-  static const Engine loaded = [] {
-    Engine e{};
-    std::string path = own_path();
-    path.resize(path.rfind('/') + 1);
-    e.library = dlopen((path + "libOpenVG.so.1").c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (!e.library) e.library = dlopen("libOpenVG.so.1", RTLD_NOW | RTLD_GLOBAL);
-    auto find = [&](auto& function, const char* name) {
-      function = e.library ? (std::remove_reference_t<decltype(function)>)dlsym(e.library, name) : nullptr;
-      return function != nullptr;
-    };
-    bool whole =
-        find(e.create_context, "drawtap_vg_create_context") & find(e.destroy_context, "drawtap_vg_destroy_context") &
-        find(e.make_current, "drawtap_vg_make_current") & find(e.create_surface, "drawtap_vg_create_surface") &
-        find(e.image_surface, "drawtap_vg_image_surface") & find(e.destroy_surface, "drawtap_vg_destroy_surface") &
-        find(e.resize_surface, "drawtap_vg_resize_surface") & find(e.surface_bytes, "drawtap_vg_surface_bytes") &
-        find(e.sensor_count, "drawtap_vg_sensor_count") & find(e.sensor_name, "drawtap_vg_sensor_name") &
-        find(e.sensor_description, "drawtap_vg_sensor_description") &
-        find(e.sensor_is_mean, "drawtap_vg_sensor_is_mean") & find(e.sensor_value, "drawtap_vg_sensor_value") &
-        find(e.reset_sensors, "drawtap_vg_reset_sensors") & find(e.share_image, "drawtap_vg_share_image") &
-        find(e.unshare_image, "drawtap_vg_unshare_image") & find(e.forget_image, "drawtap_vg_forget_image") &
-        find(e.shared_alive, "drawtap_vg_shared_alive") & find(e.same_image, "drawtap_vg_same_image") &
-        find(e.shared_read, "drawtap_vg_shared_read") & find(e.shared_write, "drawtap_vg_shared_write") &
-        find(e.at_flush, "drawtap_vg_at_flush") & find(e.at_image_target, "drawtap_vg_at_image_target") &
-        find(e.target_image, "drawtap_vg_target_image") & find(e.join_image, "drawtap_vg_join_image");
-    if (!whole) e.library = nullptr;
-    return e;
-  }();
+  static const Engine loaded;
   return loaded;
 }
-bool has_engine() { return engine().library != nullptr; }
+bool has_engine() { return engine().whole; }
 
 // ---- what is known of surfaces and contexts
 
@@ -270,6 +259,15 @@ EGLSurface keep(EGLDisplay display, EGLSurface surface, const SurfaceInfo& info)
   return theirs(surface);
 }
 
+// A surface that `create` makes of the attributes that the system's EGL knows.
+template <class Attribute, class Create>
+EGLSurface create_surface(EGLDisplay display, bool window, const Attribute* attributes, Create&& create) {
+  SurfaceInfo info;
+  info.window = window;
+  auto kept = without_vg(attributes, info);
+  return keep(display, create(attributes ? kept.data() : nullptr), info);
+}
+
 // The engine's pixels of a surface, as large as the surface is now; null: no memory, or no such surface.
 void* pixels_of(EGLDisplay display, EGLSurface surface) {
   EGLint width = 0, height = 0;
@@ -349,6 +347,20 @@ const Gles& gles() {
   return functions;
 }
 
+// A texture of ours, bound.
+unsigned new_texture() {
+  const Gles& gl = gles();
+  unsigned texture = 0;
+  gl.GenTextures(1, &texture);
+  gl.BindTexture(GL_TEXTURE_2D, texture);
+  for (auto [parameter, value] : {std::pair{GL_TEXTURE_MAG_FILTER, GL_NEAREST},
+                                  {GL_TEXTURE_MIN_FILTER, GL_NEAREST},
+                                  {GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE},
+                                  {GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE}})
+    gl.TexParameteri(GL_TEXTURE_2D, parameter, value);
+  return texture;
+}
+
 void draw_pixels(const void* pixels, int width, int height) {
   const Gles& gl = gles();
   int program = 0;
@@ -368,14 +380,7 @@ void draw_pixels(const void* pixels, int width, int height) {
     gl.BindAttribLocation(made, 0, "p");
     gl.LinkProgram(made);
     gl.UseProgram(made);
-    unsigned texture;
-    gl.GenTextures(1, &texture);
-    gl.BindTexture(GL_TEXTURE_2D, texture);
-    for (auto [name, value] : {std::pair{GL_TEXTURE_MAG_FILTER, GL_NEAREST},
-                               {GL_TEXTURE_MIN_FILTER, GL_NEAREST},
-                               {GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE},
-                               {GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE}})
-      gl.TexParameteri(GL_TEXTURE_2D, name, value);
+    new_texture();
     gl.EnableVertexAttribArray(0);
   }
   static const float corners[] = {-1, -1, 1, -1, -1, 1, 1, 1};
@@ -546,18 +551,6 @@ void set_texture_pixels(const SharedImage& shared, const std::vector<uint8_t>& p
   gl.BindTexture(GL_TEXTURE_2D, shared.texture);
   gl.TexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, shared.width, shared.height, shared.opaque ? GL_RGB : GL_RGBA,
                    GL_UNSIGNED_BYTE, shared.opaque ? packed.data() : pixels.data());
-}
-unsigned new_texture() {
-  const Gles& gl = gles();
-  unsigned texture = 0;
-  gl.GenTextures(1, &texture);
-  gl.BindTexture(GL_TEXTURE_2D, texture);
-  for (auto [parameter, value] : {std::pair{GL_TEXTURE_MAG_FILTER, GL_NEAREST},
-                                  {GL_TEXTURE_MIN_FILTER, GL_NEAREST},
-                                  {GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE},
-                                  {GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE}})
-    gl.TexParameteri(GL_TEXTURE_2D, parameter, value);
-  return texture;
 }
 
 // Both sides of an image become one. False: they were.
@@ -929,42 +922,35 @@ DT_EGL EGLBoolean eglQueryContext(EGLDisplay display, EGLContext context, EGLint
 
 DT_EGL EGLSurface eglCreateWindowSurface(EGLDisplay display, EGLConfig config, EGLNativeWindowType window,
                                          const EGLint* attributes) {
-  SurfaceInfo info;
-  info.window = true;
-  auto kept = without_vg(attributes, info);
-  return keep(display, REAL(eglCreateWindowSurface)(display, config, window, attributes ? kept.data() : nullptr), info);
+  return create_surface(display, true, attributes, [&](const EGLint* kept) {
+    return REAL(eglCreateWindowSurface)(display, config, window, kept);
+  });
 }
 
 DT_EGL EGLSurface eglCreatePlatformWindowSurface(EGLDisplay display, EGLConfig config, void* window,
                                                  const EGLAttrib* attributes) {
-  SurfaceInfo info;
-  info.window = true;
-  auto kept = without_vg(attributes, info);
-  return keep(display,
-              REAL(eglCreatePlatformWindowSurface)(display, config, window, attributes ? kept.data() : nullptr), info);
+  return create_surface(display, true, attributes, [&](const EGLAttrib* kept) {
+    return REAL(eglCreatePlatformWindowSurface)(display, config, window, kept);
+  });
 }
 
 DT_EGL EGLSurface eglCreatePlatformWindowSurfaceEXT(EGLDisplay display, EGLConfig config, void* window,
                                                     const EGLint* attributes) {
-  SurfaceInfo info;
-  info.window = true;
-  auto kept = without_vg(attributes, info);
-  return keep(display,
-              REAL(eglCreatePlatformWindowSurfaceEXT)(display, config, window, attributes ? kept.data() : nullptr),
-              info);
+  return create_surface(display, true, attributes, [&](const EGLint* kept) {
+    return REAL(eglCreatePlatformWindowSurfaceEXT)(display, config, window, kept);
+  });
 }
 
 DT_EGL EGLSurface eglCreatePbufferSurface(EGLDisplay display, EGLConfig config, const EGLint* attributes) {
-  SurfaceInfo info;
-  auto kept = without_vg(attributes, info);
-  return keep(display, REAL(eglCreatePbufferSurface)(display, config, attributes ? kept.data() : nullptr), info);
+  return create_surface(display, false, attributes,
+                        [&](const EGLint* kept) { return REAL(eglCreatePbufferSurface)(display, config, kept); });
 }
 
 DT_EGL EGLSurface eglCreatePixmapSurface(EGLDisplay display, EGLConfig config, EGLNativePixmapType pixmap,
                                          const EGLint* attributes) {
-  SurfaceInfo info;
-  auto kept = without_vg(attributes, info);
-  return keep(display, REAL(eglCreatePixmapSurface)(display, config, pixmap, attributes ? kept.data() : nullptr), info);
+  return create_surface(display, false, attributes, [&](const EGLint* kept) {
+    return REAL(eglCreatePixmapSurface)(display, config, pixmap, kept);
+  });
 }
 
 DT_EGL EGLSurface eglCreatePbufferFromClientBuffer(EGLDisplay display, EGLenum type, EGLClientBuffer buffer,
