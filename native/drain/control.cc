@@ -42,21 +42,25 @@ std::string Control::default_path() {
   return own_folder(folder) ? folder + "/" + std::to_string(getpid()) : "";
 }
 
-std::string Control::listen_at(const std::string& path) {
-  if (path.empty()) return {};
+std::string listen_on_path(const std::string& path, int type, int most_waiting, int* listening) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return path + ": longer than a socket's name may be";
   memcpy(address.sun_path, path.c_str(), path.size() + 1);
   struct stat old;  // of a drainer that was killed, and had this number
   if (lstat(path.c_str(), &old) == 0 && S_ISSOCK(old.st_mode)) unlink(path.c_str());
-  listen_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  *listening = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const mode_t before = umask(0177);
-  const bool bound = listen_ >= 0 && bind(listen_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  const bool bound = *listening >= 0 && bind(*listening, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   umask(before);
-  if (!bound || listen(listen_, 16) != 0) return path + ": " + strerror(errno);
-  path_ = path;
-  return {};
+  return bound && listen(*listening, most_waiting) == 0 ? "" : path + ": " + strerror(errno);
+}
+
+std::string Control::listen_at(const std::string& path) {
+  if (path.empty()) return {};
+  std::string error = listen_on_path(path, SOCK_SEQPACKET, 16, &listen_);
+  if (error.empty()) path_ = path;
+  return error;
 }
 
 void Control::add_to(std::vector<pollfd>* fds) const {

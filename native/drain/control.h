@@ -13,6 +13,9 @@ struct pollfd;
 
 namespace dt {
 
+// Makes a socket of the user's own at `path`. Returns an empty string or what went wrong.
+std::string listen_on_path(const std::string& path, int type, int most_waiting, int* listening);
+
 class Control {
  public:
   // Words of a request, and the client to answer; a handler answers at once or keeps the number for later.

@@ -45,7 +45,6 @@ class Drainer {
 
  private:
   bool set_up();
-  bool listen_on(const std::string& path);
   void loop();
   void take_signals();
   bool accept_one();               // false: nobody is there, or nobody more can be taken

@@ -56,27 +56,6 @@ double seconds_now() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-bool Drainer::listen_on(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    status_.error("socket", path + ": longer than a socket's name may be");
-    return false;
-  }
-  memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  struct stat old;
-  if (lstat(path.c_str(), &old) == 0 && S_ISSOCK(old.st_mode)) unlink(path.c_str());
-  listen_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const mode_t before = umask(0177);
-  const bool bound = listen_ >= 0 && bind(listen_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  umask(before);
-  if (!bound || listen(listen_, 64) != 0) {
-    status_.error("socket", path + ": " + strerror(errno));
-    return false;
-  }
-  return true;
-}
-
 bool Drainer::set_up() {
   std::string error;
   if (!status_.open(o_.status, &error)) usage("--status " + error);
@@ -115,7 +94,11 @@ bool Drainer::set_up() {
     if (!error.empty()) status_.error("control", error);
   }
   if (!o_.stream.to.empty() && !start_stream()) return false;
-  if (!o_.socket.empty() && !listen_on(o_.socket)) return false;
+  error = o_.socket.empty() ? "" : listen_on_path(o_.socket, SOCK_STREAM, 64, &listen_);
+  if (!error.empty()) {
+    status_.error("socket", error);
+    return false;
+  }
   JsonObject line;
   line.put("event", "start").put("version", DRAWTAP_VERSION).put("pid", static_cast<uint64_t>(getpid()));
   line.put("socket", o_.socket).put("output", o_.output).put("control", control_.path());

@@ -41,26 +41,42 @@ void usage(const std::string& wrong) {
 
 namespace {
 
-template <typename T> T number(const std::string& option, const std::string& text, T least, T most) {
-  T value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    usage(option + " " + text + ": expected a number from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
-}
+// An option and its value.
+struct Given {
+  const std::string& name;
+  const std::string& value;
 
-double seconds_option(const std::string& option, const std::string& text, double least, double most) {
-  char* end = nullptr;
-  const double value = strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end || !(value >= least && value <= most))
-    usage(option + " " + text + ": expected seconds from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
-}
-
-bool yes_or_no(const std::string& option, const std::string& text) {
-  if (text != "yes" && text != "no") usage(option + " " + text + ": expected yes or no");
-  return text == "yes";
-}
+  [[noreturn]] void refuse(const std::string& expected) const { usage(name + " " + value + ": expected " + expected); }
+  template <typename T> T number(T least, T most) const {
+    T result{};
+    auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+    if (error != std::errc() || end != value.data() + value.size() || result < least || result > most)
+      refuse("a number from " + std::to_string(least) + " to " + std::to_string(most));
+    return result;
+  }
+  double seconds(double least, double most) const {
+    char* end = nullptr;
+    const double result = strtod(value.c_str(), &end);
+    if (end == value.c_str() || *end || !(result >= least && result <= most))
+      refuse("seconds from " + std::to_string(least) + " to " + std::to_string(most));
+    return result;
+  }
+  bool yes() const {
+    if (value != "yes" && value != "no") refuse("yes or no");
+    return value == "yes";
+  }
+  // The place of the value among `words`.
+  size_t among(std::initializer_list<const char*> words, const char* expected) const {
+    const auto at = std::find(words.begin(), words.end(), value);
+    if (at == words.end()) usage(name + ": expected " + expected);
+    return static_cast<size_t>(at - words.begin());
+  }
+  uint64_t time_ns() const {
+    uint64_t ns = 0, bytes = 0;
+    if (value != "0" && (!parse_window(value, &ns, &bytes) || bytes)) refuse("a time, as in 5s");
+    return ns;
+  }
+};
 
 // The token of a stream: of a file, or of the environment, never an argument that everybody can see.
 std::string read_token(const std::string& path) {
@@ -77,144 +93,113 @@ std::string read_token(const std::string& path) {
   return token;
 }
 
-// Options of the flight recorder. False: `name` is none of them.
-bool ring_option(RingSettings& ring, const std::string& name, const std::string& value) {
-  if (name == "--ring") {
-    if (!parse_window(value, &ring.window_ns, &ring.window_bytes))
-      usage("--ring " + value + ": expected a time or a size, as in 10s or 500M");
-  } else if (name == "--before" || name == "--after" || name == "--save-gap") {
-    uint64_t bytes = 0;
-    uint64_t& ns = name == "--before" ? ring.before_ns : name == "--after" ? ring.after_ns : ring.least_gap_ns;
-    if (value == "0")
-      ns = 0;
-    else if (!parse_window(value, &ns, &bytes) || bytes)
-      usage(name + " " + value + ": expected a time, as in 5s");
-  } else if (name == "--ring-limit")
-    ring.limit_bytes = number<uint64_t>(name, value, 1 << 20, 1ull << 40);
-  else if (name == "--ring-keep")
-    ring.keep_limit = number<uint64_t>(name, value, 1, 1ull << 28);
-  else if (name == "--ring-take")
-    ring.take_limit = number<uint64_t>(name, value, 0, 1ull << 28);
-  else if (name == "--ring-least")
-    ring.least_calls = number<uint64_t>(name, value, 1, 1ull << 28);
-  else if (name == "--most-saves")
-    ring.most_saves = number<uint32_t>(name, value, 0, 1 << 20);
-  else if (name == "--on-mark")
-    ring.marks.push_back(value);
-  else if (name == "--frame-end")
-    ring.frame_end = value;
-  else if (name == "--frame-over" || name == "--fps-below") {
-    const size_t colon = value.find(':');
-    char* end = nullptr;
-    const double limit = strtod(value.c_str(), &end);
-    if (end == value.c_str() || (*end && *end != ':') || !(limit > 0) || limit > 1e9)
-      usage(name + " " + value + ": expected a number, and after a colon for how many frames");
-    const uint32_t frames =
-        colon == std::string::npos ? 1 : number<uint32_t>(name, value.substr(colon + 1), 1, 1 << 20);
-    if (name == "--frame-over")
-      ring.frame_over_ns = static_cast<uint64_t>(limit * 1e6), ring.over_frames = frames;
-    else
-      ring.fps_below_milli = static_cast<uint64_t>(limit * 1e3), ring.below_frames = frames;
-  } else
-    return false;
-  return true;
+// A limit, and after a colon for how many frames.
+std::pair<double, uint32_t> frame_limit(const Given& g) {
+  const size_t colon = g.value.find(':');
+  char* end = nullptr;
+  const double limit = strtod(g.value.c_str(), &end);
+  if (end == g.value.c_str() || (*end && *end != ':') || !(limit > 0) || limit > 1e9)
+    g.refuse("a number, and after a colon for how many frames");
+  if (colon == std::string::npos) return {limit, 1};
+  return {limit, Given{g.name, g.value.substr(colon + 1)}.number<uint32_t>(1, 1 << 20)};
 }
 
-// Options about the content of a trace's calls. False: `name` is no such option.
-bool content_option(Options& o, const std::string& name, const std::string& value) {
-  if (name == "--annotation") {
-    if (const std::string wrong = JsonReader::check_object(value); !wrong.empty())
-      usage("--annotation: expected a JSON object: " + wrong);
-    o.annotations.push_back(value);
-  } else if (name == "--timing") {
-    if (value == "both")
-      o.pool.timing = DT_TIMING_BOTH;
-    else if (value == "entry")
-      o.pool.timing = DT_TIMING_ENTRY;
-    else if (value == "none")
-      o.pool.timing = DT_TIMING_NONE;
-    else
-      usage("--timing: expected both, entry or none");
-  } else
-    return false;
-  return true;
+void annotation(Options& o, const Given& g) {
+  if (const std::string wrong = JsonReader::check_object(g.value); !wrong.empty())
+    usage("--annotation: expected a JSON object: " + wrong);
+  o.annotations.push_back(g.value);
 }
 
-// Options of files, pools, streams and programs. False: `name` is none of them.
-bool general_option(Options& o, std::string& token_file, const std::string& name, const std::string& value) {
-  if (name == "--identity") {
-    if (value != "full" && value != "none") usage("--identity: expected full or none");
-    o.session.anonymous = value == "none";
-  } else if (name == "--socket")
-    o.socket = value;
-  else if (name == "--output")
-    o.output = value;
-  else if (name == "--status")
-    o.status = value;
-  else if (name == "--signatures")
-    o.signatures = value;
-  else if (name == "--ready-fd")
-    o.ready_fd = number<int>(name, value, 0, 1 << 20);
-  else if (name == "--adopt-fd")
-    o.adopt_fd = number<int>(name, value, 0, 1 << 20);
-  else if (name == "--inline-limit")
-    o.pool.inline_limit = number<uint64_t>(name, value, 16, 0x1fff * 8);
-  else if (name == "--pool-limit")
-    o.pool.limit_bytes = number<uint64_t>(name, value, 1 << 17, 1ull << 36);
-  else if (name == "--chunk-bytes")
-    o.pool.chunk_bytes = number<uint32_t>(name, value, 1 << 16, 1 << 26);
-  else if (name == "--level")
-    o.session.level = number<int>(name, value, -20, 19);
-  else if (name == "--workers")
-    o.session.workers = number<unsigned>(name, value, 1, 16);
-  else if (name == "--control")
-    o.control = value;
-  else if (name == "--to" || name == "--serve") {
-    o.stream.to = value;
-    o.stream.serve = name == "--serve";
-  } else if (name == "--wait")
-    o.stream.wait = seconds_option(name, value, 0, 1e9);
-  else if (name == "--stall")
-    o.stream.stall = seconds_option(name, value, 0.1, 1e9);
-  else if (name == "--buffer") {
-    o.session.most_backlog_bytes = number<uint64_t>(name, value, 1 << 20, 1ull << 34);
-    o.stream.window = std::min<uint64_t>(o.session.most_backlog_bytes / 2, 64 << 20);
-  } else if (name == "--token-file")
-    token_file = value;
-  else if (name == "--remote")
-    o.stream.remote = yes_or_no(name, value);
-  else if (name == "--spill")
-    o.session.spill = value;
-  else if (name == "--process")
-    o.process = value;
-  else if (name == "--when-full") {
-    if (value != "block" && value != "drop-frames") usage("--when-full: expected block or drop-frames");
-    o.session.drop_frames = value == "drop-frames";
-  } else if (name == "--stopped")
-    o.pool.stopped_ms = static_cast<uint32_t>(seconds_option(name, value, 0.1, 3600) * 1000);
-  else if (name == "--sync")
-    o.session.sync_seconds = seconds_option(name, value, 0.1, 86400);
-  else if (name == "--paused")
-    o.paused = yes_or_no(name, value);
-  else if (name == "--window-fd")
-    o.window_fd = number<int>(name, value, 0, 1 << 20), o.session.window = true;
-  else if (name == "--count")
-    o.count = yes_or_no(name, value);
-  else if (name == "--end-it")
-    o.end_it = yes_or_no(name, value);
-  else if (name == "--keep-existing")
-    o.keep_existing = yes_or_no(name, value);
-  else if (name == "--watch-pid")
-    o.watch_pid = number<uint32_t>(name, value, 1, 1u << 30);
-  else if (name == "--exit-when-idle")
-    o.exit_when_idle = seconds_option(name, value, 0, 1e9);
-  else
-    return false;
-  return true;
+void timing(Options& o, const Given& g) {
+  static const uint32_t timings[] = {DT_TIMING_BOTH, DT_TIMING_ENTRY, DT_TIMING_NONE};
+  o.pool.timing = timings[g.among({"both", "entry", "none"}, "both, entry or none")];
 }
+
+void buffer(Options& o, const Given& g) {
+  o.session.most_backlog_bytes = g.number<uint64_t>(1 << 20, 1ull << 34);
+  o.stream.window = std::min<uint64_t>(o.session.most_backlog_bytes / 2, 64 << 20);
+}
+
+void ring(Options& o, const Given& g) {
+  RingSettings& ring = o.session.ring;
+  if (!parse_window(g.value, &ring.window_ns, &ring.window_bytes)) g.refuse("a time or a size, as in 10s or 500M");
+}
+
+void frame_over(Options& o, const Given& g) {
+  const auto [limit, frames] = frame_limit(g);
+  o.session.ring.frame_over_ns = static_cast<uint64_t>(limit * 1e6), o.session.ring.over_frames = frames;
+}
+
+void fps_below(Options& o, const Given& g) {
+  const auto [limit, frames] = frame_limit(g);
+  o.session.ring.fps_below_milli = static_cast<uint64_t>(limit * 1e3), o.session.ring.below_frames = frames;
+}
+
+struct Option {
+  std::string_view name;
+  void (*take)(Options& o, const Given& g);
+};
+
+const Option OPTIONS[] = {
+    {"--annotation", annotation},
+    {"--timing", timing},
+    // of files, pools, streams and programs
+    {"--identity", [](Options& o, const Given& g) { o.session.anonymous = g.among({"full", "none"}, "full or none"); }},
+    {"--socket", [](Options& o, const Given& g) { o.socket = g.value; }},
+    {"--output", [](Options& o, const Given& g) { o.output = g.value; }},
+    {"--status", [](Options& o, const Given& g) { o.status = g.value; }},
+    {"--signatures", [](Options& o, const Given& g) { o.signatures = g.value; }},
+    {"--ready-fd", [](Options& o, const Given& g) { o.ready_fd = g.number<int>(0, 1 << 20); }},
+    {"--adopt-fd", [](Options& o, const Given& g) { o.adopt_fd = g.number<int>(0, 1 << 20); }},
+    {"--inline-limit", [](Options& o, const Given& g) { o.pool.inline_limit = g.number<uint64_t>(16, 0x1fff * 8); }},
+    {"--pool-limit", [](Options& o, const Given& g) { o.pool.limit_bytes = g.number<uint64_t>(1 << 17, 1ull << 36); }},
+    {"--chunk-bytes", [](Options& o, const Given& g) { o.pool.chunk_bytes = g.number<uint32_t>(1 << 16, 1 << 26); }},
+    {"--level", [](Options& o, const Given& g) { o.session.level = g.number<int>(-20, 19); }},
+    {"--workers", [](Options& o, const Given& g) { o.session.workers = g.number<unsigned>(1, 16); }},
+    {"--control", [](Options& o, const Given& g) { o.control = g.value; }},
+    {"--to", [](Options& o, const Given& g) { o.stream.to = g.value, o.stream.serve = false; }},
+    {"--serve", [](Options& o, const Given& g) { o.stream.to = g.value, o.stream.serve = true; }},
+    {"--wait", [](Options& o, const Given& g) { o.stream.wait = g.seconds(0, 1e9); }},
+    {"--stall", [](Options& o, const Given& g) { o.stream.stall = g.seconds(0.1, 1e9); }},
+    {"--buffer", buffer},
+    {"--token-file", [](Options& o, const Given& g) { o.token_file = g.value; }},
+    {"--remote", [](Options& o, const Given& g) { o.stream.remote = g.yes(); }},
+    {"--spill", [](Options& o, const Given& g) { o.session.spill = g.value; }},
+    {"--process", [](Options& o, const Given& g) { o.process = g.value; }},
+    {"--when-full",
+     [](Options& o, const Given& g) {
+       o.session.drop_frames = g.among({"block", "drop-frames"}, "block or drop-frames");
+     }},
+    {"--stopped",
+     [](Options& o, const Given& g) { o.pool.stopped_ms = static_cast<uint32_t>(g.seconds(0.1, 3600) * 1000); }},
+    {"--sync", [](Options& o, const Given& g) { o.session.sync_seconds = g.seconds(0.1, 86400); }},
+    {"--paused", [](Options& o, const Given& g) { o.paused = g.yes(); }},
+    {"--window-fd",
+     [](Options& o, const Given& g) { o.window_fd = g.number<int>(0, 1 << 20), o.session.window = true; }},
+    {"--count", [](Options& o, const Given& g) { o.count = g.yes(); }},
+    {"--end-it", [](Options& o, const Given& g) { o.end_it = g.yes(); }},
+    {"--keep-existing", [](Options& o, const Given& g) { o.keep_existing = g.yes(); }},
+    {"--watch-pid", [](Options& o, const Given& g) { o.watch_pid = g.number<uint32_t>(1, 1u << 30); }},
+    {"--exit-when-idle", [](Options& o, const Given& g) { o.exit_when_idle = g.seconds(0, 1e9); }},
+    // of the flight recorder
+    {"--ring", ring},
+    {"--before", [](Options& o, const Given& g) { o.session.ring.before_ns = g.time_ns(); }},
+    {"--after", [](Options& o, const Given& g) { o.session.ring.after_ns = g.time_ns(); }},
+    {"--save-gap", [](Options& o, const Given& g) { o.session.ring.least_gap_ns = g.time_ns(); }},
+    {"--ring-limit",
+     [](Options& o, const Given& g) { o.session.ring.limit_bytes = g.number<uint64_t>(1 << 20, 1ull << 40); }},
+    {"--ring-keep", [](Options& o, const Given& g) { o.session.ring.keep_limit = g.number<uint64_t>(1, 1ull << 28); }},
+    {"--ring-take", [](Options& o, const Given& g) { o.session.ring.take_limit = g.number<uint64_t>(0, 1ull << 28); }},
+    {"--ring-least",
+     [](Options& o, const Given& g) { o.session.ring.least_calls = g.number<uint64_t>(1, 1ull << 28); }},
+    {"--most-saves", [](Options& o, const Given& g) { o.session.ring.most_saves = g.number<uint32_t>(0, 1 << 20); }},
+    {"--on-mark", [](Options& o, const Given& g) { o.session.ring.marks.push_back(g.value); }},
+    {"--frame-end", [](Options& o, const Given& g) { o.session.ring.frame_end = g.value; }},
+    {"--frame-over", frame_over},
+    {"--fps-below", fps_below}};
 
 // Settle what options say together.
-void settle(Options& o, const std::string& token_file) {
+void settle(Options& o) {
   o.session.timing = o.pool.timing;
   // While disk or receiver take nothing, a program waits as long as a receiver is waited for.
   o.pool.hold_ms = static_cast<uint32_t>(std::min(o.stream.stall, 1e6) * 1000);
@@ -224,7 +209,7 @@ void settle(Options& o, const std::string& token_file) {
   else
     o.output = o.session.spill.empty() ? "/nonexistent/stream.dtap" : o.session.spill;
   if (!o.stream.to.empty()) {
-    o.stream.token = read_token(token_file);
+    o.stream.token = read_token(o.token_file);
     o.pool.hold_ms += 5000;  // the drainer gives the receiver up before
   }
   if (o.session.drop_frames) o.pool.hold_ms = o.pool.stopped_ms = std::min(DROP_HOLD_MS, o.pool.stopped_ms);
@@ -243,8 +228,7 @@ void settle(Options& o, const std::string& token_file) {
 
 Options parse_options(int argc, char** argv) {
   Options o;
-  std::string token_file;
-  if (const char* named = getenv("DRAWTAP_TOKEN_FILE")) token_file = named;
+  if (const char* named = getenv("DRAWTAP_TOKEN_FILE")) o.token_file = named;
   if (const char* remote = getenv("DRAWTAP_ALLOW_REMOTE")) o.stream.remote = !strcmp(remote, "1");
   if (const char* identity = getenv("DRAWTAP_IDENTITY")) o.session.anonymous = !strcmp(identity, "none");
   o.session.workers = sysconf(_SC_NPROCESSORS_ONLN) >= 4 ? 2 : 1;
@@ -270,11 +254,12 @@ Options parse_options(int argc, char** argv) {
     }
     if (i + 1 >= argc) usage(name + ": unknown, or its value is missing");
     const std::string value = argv[++i];
-    if (!general_option(o, token_file, name, value) && !ring_option(ring, name, value) &&
-        !content_option(o, name, value))
-      usage(name + ": unknown");
+    const Option* option =
+        std::find_if(std::begin(OPTIONS), std::end(OPTIONS), [&](auto& o) { return o.name == name; });
+    if (option == std::end(OPTIONS)) usage(name + ": unknown");
+    option->take(o, {name, value});
   }
-  settle(o, token_file);
+  settle(o);
   // A flight recorder takes chunks in part, and before their calls are complete.
   o.pool.names_contents = !o.session.ring.on();
   return o;

@@ -17,7 +17,8 @@ struct Options {
   std::string control = "auto";  // path of the control socket; "none"
   bool paused = false;
   StreamSettings stream;
-  std::string process;  // pattern of the names of programs to record; empty: all
+  std::string token_file;  // of the stream; empty: the environment has the token
+  std::string process;     // pattern of the names of programs to record; empty: all
   int ready_fd = -1, adopt_fd = -1;
   int window_fd = -1;  // what the flight recorder of the pool of adopt_fd held: what stands in the pool goes there
   PoolSettings pool;
