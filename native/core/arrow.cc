@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <new>
+#include <span>
 
 #include "../common/utf8.h"
 #include "error.h"
@@ -10,28 +11,17 @@
 namespace dt {
 namespace {
 
-const char* arrow_format(Type type) {
-  switch (type) {
-    case Type::boolean: return "b";
-    case Type::u8: return "C";
-    case Type::i8: return "c";
-    case Type::u16: return "S";
-    case Type::i16: return "s";
-    case Type::u32: return "I";
-    case Type::i32: return "i";
-    case Type::u64: return "L";
-    case Type::i64: return "l";
-    case Type::f32: return "f";
-    case Type::f64: return "g";
-    case Type::json:
-    case Type::text: return "U";
-    case Type::binary: return "Z";
-    case Type::dictionary: return "I";
-    case Type::list: return "+l";
-    case Type::structure: return "+s";
-  }
-  return "n";
-}
+// In the order of Type: its format in Arrow, its name in DuckDB.
+struct TypeWords {
+  const char *arrow, *duckdb;
+};
+constexpr TypeWords TYPES[] = {
+    {"b", "BOOLEAN"}, {"C", "UTINYINT"}, {"c", "TINYINT"}, {"S", "USMALLINT"}, {"s", "SMALLINT"}, {"I", "UINTEGER"},
+    {"i", "INTEGER"}, {"L", "UBIGINT"},  {"l", "BIGINT"},  {"f", "FLOAT"},     {"g", "DOUBLE"},   {"U", "VARCHAR"},
+    {"Z", "BLOB"},    {"U", "JSON"},     {"I", "VARCHAR"}, {"+l", "VARCHAR"},  {"+s", "VARCHAR"}};
+static_assert(sizeof TYPES / sizeof *TYPES == static_cast<size_t>(Type::structure) + 1);
+const TypeWords& words_of(Type type) { return TYPES[static_cast<size_t>(type)]; }
+bool is_text(Type type) { return type == Type::text || type == Type::json || type == Type::binary; }
 
 struct SchemaHolder {
   std::string name;
@@ -65,7 +55,7 @@ void column_schema(ArrowSchema* out, const std::string& name, const ColumnType& 
   // {number of pairs, length, "ARROW:extension:name", length, "arrow.json"}, as Arrow's C data interface lays it out.
   static const char k_json[] = "\1\0\0\0\24\0\0\0ARROW:extension:name\12\0\0\0arrow.json";
   const bool structure = type.type == Type::structure;
-  make_schema(out, arrow_format(type.type), name, structure ? type.fields->size() : type.type == Type::list ? 1 : 0);
+  make_schema(out, words_of(type.type).arrow, name, structure ? type.fields->size() : type.type == Type::list ? 1 : 0);
   if (type.type == Type::list) column_schema(out->children[0], "item", {type.item, Type::u64, type.fields});
   for (size_t i = 0; structure && i < type.fields->size(); ++i)
     column_schema(out->children[i], (*type.fields)[i].name, (*type.fields)[i].type);
@@ -83,6 +73,10 @@ struct ArrayHolder {
   std::vector<ArrowArray> children;
   std::vector<ArrowArray*> pointers;
   ArrowArray dictionary{};
+
+  void add_children(std::span<Column> columns);
+  // Makes the array of it, which owns it from now on.
+  void finish(ArrowArray* out, int64_t length, int64_t nulls, int64_t count);
 };
 
 void release_array(ArrowArray* array) {
@@ -106,51 +100,40 @@ void words_array(ArrowArray* out, const std::vector<std::string>& words) {
   }
   holder->buffers[1] = address(holder->offsets);
   holder->buffers[2] = address(holder->data);
-  *out = ArrowArray{
-      static_cast<int64_t>(words.size()), 0, 0, 3, 0, holder->buffers, nullptr, nullptr, release_array, holder};
+  holder->finish(out, static_cast<int64_t>(words.size()), 0, 3);
 }
 
 void column_array(ArrowArray* out, Column&& column) {
+  const Type type = column.type.type;
   auto* holder = new ArrayHolder;
   holder->validity = std::move(column.validity);
   holder->data = std::move(column.data);
   holder->offsets = std::move(column.offsets);
-  int64_t buffers = 2;
   holder->buffers[0] = column.nulls ? holder->validity.data() : nullptr;
-  if (column.type.type == Type::text || column.type.type == Type::json || column.type.type == Type::binary) {
-    holder->buffers[1] = address(holder->offsets);
-    holder->buffers[2] = address(holder->data);
-    buffers = 3;
-  } else if (column.type.type == Type::list) {
-    holder->buffers[1] = address(holder->offsets);
-    holder->children.resize(1);
-    column_array(&holder->children[0], std::move(*column.child));
-    holder->pointers.push_back(&holder->children[0]);
-  } else if (column.type.type == Type::structure) {
-    buffers = 1;
-    holder->children.resize(column.members.size());
-    for (size_t i = 0; i < column.members.size(); ++i) {
-      column_array(&holder->children[i], std::move(column.members[i]));
-      holder->pointers.push_back(&holder->children[i]);
-    }
-  } else {
-    holder->buffers[1] = address(holder->data);
-  }
-  *out = ArrowArray{column.length,
-                    column.nulls,
-                    0,
-                    buffers,
-                    static_cast<int64_t>(holder->children.size()),
-                    holder->buffers,
-                    holder->pointers.data(),
-                    nullptr,
-                    release_array,
-                    holder};
-  if (column.type.type == Type::dictionary) {
+  if (type != Type::structure)
+    holder->buffers[1] = address(is_text(type) || type == Type::list ? holder->offsets : holder->data);
+  if (is_text(type)) holder->buffers[2] = address(holder->data);
+  if (type == Type::list) holder->add_children({column.child.get(), 1});
+  if (type == Type::structure) holder->add_children(column.members);
+  holder->finish(out, column.length, column.nulls, is_text(type) ? 3 : type == Type::structure ? 1 : 2);
+  if (type == Type::dictionary) {
     static const std::vector<std::string> none;
     words_array(&holder->dictionary, column.words ? *column.words : none);
     out->dictionary = &holder->dictionary;
   }
+}
+
+void ArrayHolder::add_children(std::span<Column> columns) {
+  children.resize(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    column_array(&children[i], std::move(columns[i]));
+    pointers.push_back(&children[i]);
+  }
+}
+
+void ArrayHolder::finish(ArrowArray* out, int64_t length, int64_t nulls, int64_t count) {
+  const auto parts = static_cast<int64_t>(children.size());
+  *out = {length, nulls, 0, count, parts, buffers, pointers.data(), nullptr, release_array, this};
 }
 
 struct StreamHolder {
@@ -182,21 +165,8 @@ int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
       return 0;
     }
     auto* top = new ArrayHolder;
-    top->children.resize(batch.columns.size());
-    for (size_t i = 0; i < batch.columns.size(); ++i) {
-      column_array(&top->children[i], std::move(batch.columns[i]));
-      top->pointers.push_back(&top->children[i]);
-    }
-    *out = ArrowArray{batch.rows,
-                      0,
-                      0,
-                      1,
-                      static_cast<int64_t>(top->children.size()),
-                      top->buffers,
-                      top->pointers.data(),
-                      nullptr,
-                      release_array,
-                      top};
+    top->add_children(batch.columns);
+    top->finish(out, batch.rows, 0, 1);
     return 0;
   } catch (const Error& e) {
     holder->error = e.what();
@@ -218,24 +188,7 @@ void stream_release(ArrowArrayStream* stream) {
 
 }  // namespace
 
-const char* duckdb_type(Type type) {
-  switch (type) {
-    case Type::boolean: return "BOOLEAN";
-    case Type::u8: return "UTINYINT";
-    case Type::i8: return "TINYINT";
-    case Type::u16: return "USMALLINT";
-    case Type::i16: return "SMALLINT";
-    case Type::u32: return "UINTEGER";
-    case Type::i32: return "INTEGER";
-    case Type::u64: return "UBIGINT";
-    case Type::i64: return "BIGINT";
-    case Type::f32: return "FLOAT";
-    case Type::f64: return "DOUBLE";
-    case Type::binary: return "BLOB";
-    case Type::json: return "JSON";
-    default: return "VARCHAR";
-  }
-}
+const char* duckdb_type(Type type) { return words_of(type).duckdb; }
 std::string duckdb_type(const ColumnType& type) {
   if (type.type == Type::list) return duckdb_type(ColumnType{type.item, Type::u64, type.fields}) + "[]";
   if (type.type != Type::structure) return duckdb_type(type.type);
@@ -254,7 +207,7 @@ void Bytes::grow(size_t more) {
 }
 
 Column::Column(ColumnType t) : type(t) {
-  if (type.type == Type::text || type.type == Type::json || type.type == Type::binary) offsets.value<int64_t>(0);
+  if (is_text(type.type)) offsets.value<int64_t>(0);
   if (type.type == Type::list) {
     offsets.value<int32_t>(0);
     child = std::make_unique<Column>(ColumnType{type.item, Type::u64, type.fields});

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dt {
@@ -21,6 +22,14 @@ inline std::vector<std::string_view> split(std::string_view line, char separator
 template <class T> bool number(std::string_view text, T& out) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   return error == std::errc() && end == text.data() + text.size();
+}
+
+// Returns the meaning of a word; null: the table does not have the word.
+template <class T, size_t N>
+const T* meaning_of(const std::pair<std::string_view, T> (&table)[N], std::string_view word) {
+  for (auto& [known, meaning] : table)
+    if (known == word) return &meaning;
+  return nullptr;
 }
 
 inline std::string dashless(std::string_view text) { return text == "-" ? std::string() : std::string(text); }

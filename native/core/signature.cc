@@ -1,6 +1,7 @@
 #include "signature.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "fields.h"
 #include "known_kinds.h"
@@ -14,39 +15,21 @@ bool slot(std::string_view text, bool& wide, int& out) {
   return number(text.substr(2), out) && out >= 0 && static_cast<unsigned>(out) < DT_FUNCTIONS;
 }
 
-bool field_kind(std::string_view text, Kind& out) {
-  static const std::pair<std::string_view, Kind> known[] = {
-      {"i32", Kind::i32},         {"u32", Kind::u32}, {"i64", Kind::i64},      {"u64", Kind::u64},
-      {"f32", Kind::f32},         {"f64", Kind::f64}, {"bool", Kind::boolean}, {"enum", Kind::enumeration},
-      {"bitmask", Kind::bitmask}, {"ptr", Kind::ptr}, {"handle", Kind::handle}};
-  for (auto& [name, value] : known)
-    if (name == text) return out = value, true;
-  return false;
-}
+constexpr std::pair<std::string_view, Kind> KINDS[] = {
+    {"i32", Kind::i32},         {"u32", Kind::u32}, {"i64", Kind::i64},      {"u64", Kind::u64},
+    {"f32", Kind::f32},         {"f64", Kind::f64}, {"bool", Kind::boolean}, {"enum", Kind::enumeration},
+    {"bitmask", Kind::bitmask}, {"ptr", Kind::ptr}, {"handle", Kind::handle}};
 
-Element element(std::string_view text) {
-  static const std::pair<std::string_view, Element> known[] = {{"u8", Element::u8},
-                                                               {"i8", Element::i8},
-                                                               {"u16", Element::u16},
-                                                               {"i16", Element::i16},
-                                                               {"u32", Element::u32},
-                                                               {"i32", Element::i32},
-                                                               {"u64", Element::u64},
-                                                               {"i64", Element::i64},
-                                                               {"f32", Element::f32},
-                                                               {"f64", Element::f64},
-                                                               {"char", Element::chars},
-                                                               {"strings", Element::strings},
-                                                               {"bytes", Element::bytes},
-                                                               {"pixels", Element::pixels},
-                                                               {"attribs32", Element::attribs32},
-                                                               {"attribs64", Element::attribs64},
-                                                               {"ptr", Element::ptr}};
-  for (auto& [name, value] : known)
-    if (name == text) return value;
-  if (text.substr(0, 5) == "tree:" || text.substr(0, 7) == "tree[]:") return Element::structure;
-  return text.substr(0, 7) == "struct:" ? Element::structure : Element::bytes;
-}
+// In the order of Element: its word, and how large each is.
+struct ElementWord {
+  std::string_view word;
+  uint8_t bytes;
+};
+constexpr ElementWord ELEMENTS[] = {{"", 0},          {"u8", 1},        {"i8", 1},      {"u16", 2},   {"i16", 2},
+                                    {"u32", 4},       {"i32", 4},       {"u64", 8},     {"i64", 8},   {"f32", 4},
+                                    {"f64", 8},       {"char", 1},      {"strings", 0}, {"bytes", 0}, {"pixels", 0},
+                                    {"attribs32", 4}, {"attribs64", 8}, {"ptr", 8},     {"", 0}};
+static_assert(std::size(ELEMENTS) == static_cast<size_t>(Element::structure) + 1);
 
 uint64_t flag_bits(std::string_view text) {
   uint64_t bits = 0;
@@ -80,24 +63,13 @@ uint64_t known_kinds(std::string_view name) {
 
 }  // namespace
 
-size_t element_bytes(Element element) {
-  switch (element) {
-    case Element::u8:
-    case Element::i8:
-    case Element::chars: return 1;
-    case Element::u16:
-    case Element::i16: return 2;
-    case Element::u32:
-    case Element::i32:
-    case Element::f32:
-    case Element::attribs32: return 4;
-    case Element::u64:
-    case Element::i64:
-    case Element::f64:
-    case Element::attribs64:
-    case Element::ptr: return 8;
-    default: return 0;
-  }
+size_t element_bytes(Element element) { return ELEMENTS[static_cast<size_t>(element)].bytes; }
+
+Element element_of(std::string_view word) {
+  for (size_t i = 1; i < std::size(ELEMENTS); ++i)
+    if (ELEMENTS[i].word == word && !word.empty()) return static_cast<Element>(i);
+  const bool structure = word.starts_with("tree:") || word.starts_with("tree[]:") || word.starts_with("struct:");
+  return structure ? Element::structure : Element::bytes;
 }
 
 // Takes the lines of one text; what makes no sense is counted and left out.
@@ -187,12 +159,13 @@ void Signatures::Parsing::value(std::string_view line, const Parts& part) {
   size_t o = line[0] == 'P' ? 1 : 0;
   Field f;
   bool bare = part.size() >= 4 + o && part[3 + o] == "-";  // only its content is there, if a D says so
-  if (part.size() < 4 + o || !field_kind(part[2 + o], f.kind) ||
-      (!bare && (!slot(part[3 + o], f.wide, f.slot) ||
-                 static_cast<uint32_t>(f.slot) >= (f.wide ? function_->w8 : function_->w4)))) {
+  const Kind* kind = part.size() < 4 + o ? nullptr : meaning_of(KINDS, part[2 + o]);
+  if (!kind || (!bare && (!slot(part[3 + o], f.wide, f.slot) ||
+                          static_cast<uint32_t>(f.slot) >= (f.wide ? function_->w8 : function_->w4)))) {
     ++wrong_;
     return;
   }
+  f.kind = *kind;
   f.name = o ? std::string(part[1]) : "result";
   f.ctype = part[1 + o], f.kind_name = part[2 + o];
   if (part.size() > 4 + o) f.group_name = dashless(part[4 + o]);
@@ -222,7 +195,7 @@ void Signatures::Parsing::content(std::string_view line, const Parts& part) {
   field_->data_slot = at;
   if (field_->wide && field_->slot == at) field_->slot = -1;  // the descriptor stands in place of the address
   field_->element_name = part[2];
-  field_->element = element(part[2]);
+  field_->element = element_of(part[2]);
   field_->out = part[3] == "out";
   if (part.size() > 4) field_->data_group_name = dashless(part[4]);
   if (part.size() > 5)

@@ -37,6 +37,7 @@ enum class Element : uint8_t {
   structure
 };
 size_t element_bytes(Element element);  // 0: not made of equal elements
+Element element_of(std::string_view word);
 inline bool is_opaque(Element e) { return e == Element::bytes || e == Element::pixels || e == Element::structure; }
 
 struct EnumGroup {

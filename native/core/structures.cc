@@ -22,29 +22,20 @@ template <class F> void each_word(std::string_view text, F&& of) {
   }
 }
 
-bool member_kind(std::string_view text, Of& out) {
-  static const std::pair<std::string_view, Of> known[] = {
-      {"value", Of::value},     {"struct", Of::structure}, {"tree", Of::tree},         {"tree[]", Of::trees},
-      {"trees", Of::each_tree}, {"array", Of::array},      {"arrays", Of::each_array}, {"string", Of::text},
-      {"strings", Of::texts},   {"chain", Of::chain},      {"address", Of::address}};
-  for (auto& [name, value] : known)
-    if (name == text) return out = value, true;
-  return false;
-}
+constexpr std::pair<std::string_view, Of> MEMBER_KINDS[] = {
+    {"value", Of::value},     {"struct", Of::structure}, {"tree", Of::tree},         {"tree[]", Of::trees},
+    {"trees", Of::each_tree}, {"array", Of::array},      {"arrays", Of::each_array}, {"string", Of::text},
+    {"strings", Of::texts},   {"chain", Of::chain},      {"address", Of::address}};
 
 bool scalar(std::string_view text, StructMember& m) {
   static const std::pair<std::string_view, Meaning> meanings[] = {
       {"bool:", Meaning::boolean}, {"enum:", Meaning::enumeration}, {"bitmask:", Meaning::bitmask}};
-  static const std::pair<std::string_view, Element> known[] = {
-      {"u8", Element::u8},   {"i8", Element::i8},   {"u16", Element::u16}, {"i16", Element::i16},
-      {"u32", Element::u32}, {"i32", Element::i32}, {"u64", Element::u64}, {"i64", Element::i64},
-      {"f32", Element::f32}, {"f64", Element::f64}, {"ptr", Element::u64}, {"char", Element::chars}};
   if (text == "handle") return m.meaning = Meaning::handle, m.element = Element::u64, true;
   for (auto& [prefix, meaning] : meanings)
     if (text.starts_with(prefix)) m.meaning = meaning, text.remove_prefix(prefix.size());
-  for (auto& [name, element] : known)
-    if (name == text) return m.element = element, true;
-  return false;
+  const Element element = element_of(text);
+  m.element = element == Element::ptr ? Element::u64 : element;
+  return element <= Element::chars || element == Element::ptr;
 }
 
 std::mutex g_lock;
@@ -99,9 +90,9 @@ bool Structures::type(const Parts& part) {
 bool Structures::member(const Parts& part) {
   StructMember m;
   StructType& t = types_.back();
-  if (part.size() < 10 || t.members.size() >= MOST_MEMBERS || part[1].empty() || !number(part[2], m.offset) ||
-      !member_kind(part[4], m.kind))
-    return false;
+  const Of* kind = part.size() < 10 ? nullptr : meaning_of(MEMBER_KINDS, part[4]);
+  if (!kind || t.members.size() >= MOST_MEMBERS || part[1].empty() || !number(part[2], m.offset)) return false;
+  m.kind = *kind;
   m.name = part[1], m.ctype = part[3], m.group_name = dashless(part[7]);
   m.object_class = dashless(part[8]);
   if (m.kind == Of::value || m.kind == Of::array || m.kind == Of::each_array) {

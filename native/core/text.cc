@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 
@@ -31,6 +32,21 @@ bool tree_of_blob(Bytes& out, const Trace& trace, const FunctionColumns& columns
   } catch (const Error&) {  // too long, or lost
     return false;
   }
+}
+
+// Returns the words of an API for true and false.
+const char* truth(std::string_view api, bool value) {
+  static const struct {
+    std::string_view api;
+    const char* words[2];
+  } spellings[] = {{"gl", {"GL_FALSE", "GL_TRUE"}},
+                   {"egl", {"EGL_FALSE", "EGL_TRUE"}},
+                   {"glx", {"False", "True"}},
+                   {"vg", {"VG_FALSE", "VG_TRUE"}},
+                   {"vk", {"VK_FALSE", "VK_TRUE"}}};
+  for (auto& spelling : spellings)
+    if (spelling.api == api) return spelling.words[value];
+  return value ? "true" : "false";
 }
 
 template <class T> T load(const char* at) {
@@ -64,6 +80,20 @@ void put_f64(Bytes& out, double v) {
     return put_i64(out, static_cast<int32_t>(v));
   put_number(out, v);
 }
+void put_real(Bytes& out, uint64_t bits, bool wide, bool json) {
+  const double d = std::bit_cast<double>(bits);
+  const float f = std::bit_cast<float>(static_cast<uint32_t>(bits));
+  if (json && !(wide ? std::isfinite(d) : std::isfinite(f))) return out.put("null");
+  wide ? put_f64(out, d) : put_f32(out, f);
+}
+void put_address(Bytes& out, uint64_t v, bool json) {
+  if (json)
+    put_u64(out, v);
+  else if (v)
+    put_hex(out, v);
+  else
+    out.put("NULL");
+}
 void put_utf8(Bytes& out, std::string_view s) {
   each_valid_utf8(s, [&](std::string_view piece) { out.put(piece); });
 }
@@ -86,36 +116,25 @@ int64_t integer_value(const Field& field, uint64_t raw) {
 }
 
 void put_mask(Bytes& out, const EnumGroup* group, uint64_t value) {
-  if (group) {
-    if (auto* exact = group->find(static_cast<int64_t>(value))) {
-      out.put(*exact);
-      return;
-    }
-    if (value == UINT32_MAX)
-      if (auto* exact = group->find(-1)) {
-        out.put(*exact);
-        return;
-      }
-  }
-  if (!value) {
-    out.put('0');
-    return;
-  }
+  const std::string* exact = group ? group->find(static_cast<int64_t>(value)) : nullptr;
+  if (group && !exact && value == UINT32_MAX) exact = group->find(-1);
+  if (exact) return out.put(*exact);
+  if (!value) return out.put('0');
   bool first = true;
   uint64_t left = value;
+  auto part = [&](auto&& put) {
+    if (!first) out.put(" | ");
+    put();
+    first = false;
+  };
   if (group)
     for (auto& [name, bits] : group->members) {
       auto b = static_cast<uint64_t>(bits);
       if (!b || (b & (b - 1)) || !(left & b)) continue;
-      if (!first) out.put(" | ");
-      out.put(name);
+      part([&] { out.put(name); });
       left &= ~b;
-      first = false;
     }
-  if (left) {
-    if (!first) out.put(" | ");
-    put_hex(out, left);
-  }
+  if (left) part([&] { put_hex(out, left); });
 }
 
 const Printer::Words& Printer::words(const Function& function) {
@@ -155,80 +174,46 @@ void Printer::scalar(Bytes& out, const Function& function, const Field& field, u
     case Kind::u32:
     case Kind::u64: put_u64(out, raw); break;
     case Kind::f32:
-    case Kind::f64: {
-      double v;
-      float f = 0;
-      if (field.wide)
-        memcpy(&v, &raw, 8);
-      else {
-        auto bits = static_cast<uint32_t>(raw);
-        memcpy(&f, &bits, 4);
-        v = f;
-      }
-      if (json && !std::isfinite(v))
-        out.put("null");
-      else if (field.wide)
-        put_f64(out, v);
-      else
-        put_f32(out, f);
-      break;
-    }
-    case Kind::boolean:
-      if (json)
-        out.put(raw ? "true" : "false");
-      else if (function.api == "gl")
-        out.put(raw ? "GL_TRUE" : "GL_FALSE");
-      else if (function.api == "egl")
-        out.put(raw ? "EGL_TRUE" : "EGL_FALSE");
-      else if (function.api == "glx")
-        out.put(raw ? "True" : "False");
-      else if (function.api == "vg")
-        out.put(raw ? "VG_TRUE" : "VG_FALSE");
-      else if (function.api == "vk")
-        out.put(raw ? "VK_TRUE" : "VK_FALSE");
-      else
-        out.put(raw ? "true" : "false");
-      break;
+    case Kind::f64: put_real(out, raw, field.wide, json); break;
+    case Kind::boolean: out.put(truth(json ? "" : function.api, raw != 0)); break;
     case Kind::enumeration: enumerant(out, field.group, static_cast<int64_t>(raw), json); break;
     case Kind::bitmask: mask(out, field.group, raw, json); break;
     case Kind::ptr:
-    case Kind::handle:
-      if (json)
-        put_u64(out, raw);
-      else if (raw)
-        put_hex(out, raw);
-      else
-        out.put("NULL");
-      break;
+    case Kind::handle: put_address(out, raw, json); break;
   }
+}
+
+// Puts what stands before item `n` of a list. False: the list ends here, for it is too long.
+bool Printer::begin_item(Bytes& out, size_t n, bool json) {
+  if (n) out.put(", ");
+  if (n != (whole_ ? SIZE_MAX : json ? JSON_ELEMENTS : TEXT_ELEMENTS)) return true;
+  out.put(json ? "null" : "…");
+  return false;
+}
+
+// An integer of a list, by name where it has one.
+void Printer::named(Bytes& out, const Field& field, int64_t v, bool json) {
+  if (field.data_group && trace_.signatures.enum_name(field.data_group, v))
+    enumerant(out, field.data_group, v, json);
+  else
+    put_i64(out, v);
 }
 
 // An attribute list: names with their values, names that stand alone, and the terminator, which text leaves out.
 void Printer::attributes(Bytes& out, const Field& field, std::string_view s, bool json) {
   size_t width = element_bytes(field.element), n = 0;
-  size_t limit = whole_ ? SIZE_MAX : json ? JSON_ELEMENTS : TEXT_ELEMENTS;
   auto next = [&] {
     int64_t v = width == 4 ? load<int32_t>(s.data()) : load<int64_t>(s.data());
     s.remove_prefix(width);
     return v;
-  };
-  auto name = [&](int64_t v) {
-    if (field.data_group && trace_.signatures.enum_name(field.data_group, v))
-      enumerant(out, field.data_group, v, json);
-    else
-      put_i64(out, v);
   };
   out.put(json ? '[' : '{');
   for (; s.size() >= width; ++n) {
     int64_t key = next();
     bool last = s.size() < width;
     if (last && !json) break;
-    if (n) out.put(", ");
-    if (n == limit) {
-      out.put(json ? "null" : "…");
-      break;
-    }
-    name(key);
+    if (!begin_item(out, n, json)) break;
+    named(out, field, key, json);
     if (last || std::find(field.valueless.begin(), field.valueless.end(), key) != field.valueless.end()) continue;
     out.put(json ? ", " : " = ");
     const int64_t v = next();
@@ -249,12 +234,7 @@ void Printer::attributes(Bytes& out, const Field& field, std::string_view s, boo
 
 // One element of an array of numbers or addresses.
 void Printer::element(Bytes& out, const Field& field, const char* at, bool json) {
-  auto integer = [&](int64_t v) {
-    if (field.data_group && trace_.signatures.enum_name(field.data_group, v))
-      enumerant(out, field.data_group, v, json);
-    else
-      put_i64(out, v);
-  };
+  auto integer = [&](int64_t v) { named(out, field, v, json); };
   switch (field.element) {
     case Element::u8: integer(load<uint8_t>(at)); break;
     case Element::i8: integer(load<int8_t>(at)); break;
@@ -264,30 +244,9 @@ void Printer::element(Bytes& out, const Field& field, const char* at, bool json)
     case Element::i32: integer(load<int32_t>(at)); break;
     case Element::i64: integer(load<int64_t>(at)); break;
     case Element::u64: put_u64(out, load<uint64_t>(at)); break;
-    case Element::ptr:
-      if (json)
-        put_u64(out, load<uint64_t>(at));
-      else if (load<uint64_t>(at))
-        put_hex(out, load<uint64_t>(at));
-      else
-        out.put("NULL");
-      break;
-    case Element::f32: {
-      float v = load<float>(at);
-      if (json && !std::isfinite(v))
-        out.put("null");
-      else
-        put_f32(out, v);
-      break;
-    }
-    case Element::f64: {
-      double v = load<double>(at);
-      if (json && !std::isfinite(v))
-        out.put("null");
-      else
-        put_f64(out, v);
-      break;
-    }
+    case Element::ptr: put_address(out, load<uint64_t>(at), json); break;
+    case Element::f32: put_real(out, load<uint32_t>(at), false, json); break;
+    case Element::f64: put_real(out, load<uint64_t>(at), true, json); break;
     default: break;
   }
 }
@@ -305,17 +264,13 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
     return;
   }
   out.put(json ? '[' : '{');
-  size_t limit = whole_ ? SIZE_MAX : json ? JSON_ELEMENTS : TEXT_ELEMENTS, n = 0;
+  size_t n = 0;
   if (field.element == Element::strings) {
     for (; s.size() >= 4; ++n) {
       uint32_t length = load<uint32_t>(s.data());
       s.remove_prefix(4);
       if (length > s.size()) break;
-      if (n) out.put(", ");
-      if (n == limit) {
-        out.put(json ? "null" : "…");
-        break;
-      }
+      if (!begin_item(out, n, json)) break;
       bool cut = !json && !whole_ && length > TEXT_CHARS;
       out.put('"');
       put_escaped(out, s.substr(0, cut ? TEXT_CHARS : length), json);
@@ -324,11 +279,7 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
     }
   } else if (width) {
     for (; s.size() >= width; s.remove_prefix(width), ++n) {
-      if (n) out.put(", ");
-      if (n == limit) {
-        out.put(json ? "null" : "…");
-        break;
-      }
+      if (!begin_item(out, n, json)) break;
       element(out, field, s.data(), json);
     }
   }

@@ -12,6 +12,8 @@ void put_hex(Bytes& out, uint64_t v);
 void put_unnamed(Bytes& out, uint64_t v);  // an enumerant without a name: small ones decimal
 void put_f32(Bytes& out, float v);
 void put_f64(Bytes& out, double v);
+void put_real(Bytes& out, uint64_t bits, bool wide, bool json);  // of 64 or 32 bits; JSON has no NaN
+void put_address(Bytes& out, uint64_t v, bool json);
 void put_utf8(Bytes& out, std::string_view text);  // invalid UTF-8 becomes U+FFFD
 void put_duration(Bytes& out, int64_t ns);
 
@@ -42,6 +44,8 @@ class Printer {
   void scalar(Bytes& out, const Function& function, const Field& field, uint64_t raw, bool json);
   void enumerant(Bytes& out, const EnumGroup* group, int64_t value, bool json);
   void mask(Bytes& out, const EnumGroup* group, uint64_t value, bool json);
+  bool begin_item(Bytes& out, size_t n, bool json);
+  void named(Bytes& out, const Field& field, int64_t v, bool json);
   void attributes(Bytes& out, const Field& field, std::string_view s, bool json);
   void array(Bytes& out, const Field& field, std::string_view content, bool json);
   void element(Bytes& out, const Field& field, const char* at, bool json);

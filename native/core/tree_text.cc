@@ -1,5 +1,4 @@
 // Trees of structures as text and as JSON.
-#include <cmath>
 
 #include "structures.h"
 #include "text.h"
@@ -47,22 +46,24 @@ class TreeText {
   void structures(const StructType& type, Tree::Block block) {
     open(true);
     for (uint64_t i = 0; i < block.count; ++i) {
-      if (i) out_.put(", ");
-      if (i == most_) return rest();
+      if (!begin_item(i)) return close(true);
       structure(type, block.at + i * type.bytes, false);
     }
     close(true);
   }
+  void left_out() { out_.put(json_ ? "null" : "…"); }
+  bool begin_item(uint64_t i) {
+    if (i) out_.put(", ");
+    if (i == most_) left_out();
+    return i != most_;
+  }
   void rest() {
-    out_.put(json_ ? "null" : "…");
+    left_out();
     close(true);
   }
 
   void structure(const StructType& type, size_t at, bool in_chain) {
-    if (!tree_.visit() || depth_ >= Structures::DEPTH) {
-      out_.put(json_ ? "null" : "…");
-      return;
-    }
+    if (!tree_.visit() || depth_ >= Structures::DEPTH) return left_out();
     ++depth_;
     open(false);
     bool first = true;
@@ -98,7 +99,7 @@ class TreeText {
       case Of::value: values(m, slot, m.count, m.count != 0); break;
       case Of::structure: in_place(outer, outer_at, m, slot); break;
       case Of::chain: chain(slot); break;
-      case Of::address: address(tree_.load<uint64_t>(slot)); break;
+      case Of::address: put_address(out_, tree_.load<uint64_t>(slot), json_); break;
       case Of::text: text(slot); break;
       default: pointed(m, slot); break;
     }
@@ -109,8 +110,7 @@ class TreeText {
     const uint32_t n = m.count ? m.count : 1;
     if (m.count) open(true);
     for (uint32_t i = 0; i < n; ++i) {
-      if (i) out_.put(", ");
-      if (i == most_) return rest();
+      if (!begin_item(i)) return close(true);
       if (m.type->is_union)
         union_of(outer, outer_at, m, slot + size_t{i} * m.width);
       else
@@ -133,8 +133,7 @@ class TreeText {
     open(true);
     if (!tree_.spend(block.count * 8)) return rest();
     for (uint64_t i = 0; i < block.count; ++i) {
-      if (i) out_.put(", ");
-      if (i == most_) return rest();
+      if (!begin_item(i)) return close(true);
       const size_t own = block.at + i * 8;
       if (m.kind == Of::texts) {
         text(own);
@@ -161,10 +160,8 @@ class TreeText {
       const int64_t stype = tree_.load<int32_t>(block.at);
       const StructType* type = names_.by_stype(stype);
       if (type && tree_.follow(slot, type->bytes).count) {
-        if (json_)
-          structure(*type, block.at, true);
-        else
-          out_.put(type->name), structure(*type, block.at, true);
+        if (!json_) out_.put(type->name);
+        structure(*type, block.at, true);
       } else if (json_) {
         JsonWriter(out_).object().put("sType", stype).end();
       } else {
@@ -189,8 +186,7 @@ class TreeText {
     open(true);
     if (!tree_.spend(n * m.width)) return rest();
     for (uint64_t i = 0; i < n; ++i) {
-      if (i) out_.put(", ");
-      if (i == most_) return rest();
+      if (!begin_item(i)) return close(true);
       value(m, at, i);
     }
     close(true);
@@ -202,20 +198,11 @@ class TreeText {
     else
       out_.put(text);
   }
-  void address(uint64_t v) {
-    if (json_)
-      put_u64(out_, v);
-    else if (v)
-      put_hex(out_, v);
-    else
-      out_.put("NULL");
-  }
-
   void value(const StructMember& m, size_t at, size_t index) {
     const uint64_t v = tree_.value(m, at, index);
     switch (m.meaning) {
       case Meaning::boolean: return out_.put(json_ ? v ? "true" : "false" : v ? "VK_TRUE" : "VK_FALSE");
-      case Meaning::handle: return address(v);
+      case Meaning::handle: return put_address(out_, v, json_);
       case Meaning::enumeration: {
         const std::string* known = m.group ? m.group->find(static_cast<int64_t>(v)) : nullptr;
         return known ? word(*known) : put_i64(out_, static_cast<int64_t>(v));
@@ -227,14 +214,8 @@ class TreeText {
         return;
       case Meaning::number: break;
     }
-    if (m.element == Element::f32 || m.element == Element::f64) {
-      double number;
-      float single;
-      memcpy(&number, &v, 8), memcpy(&single, &v, 4);
-      if (m.element == Element::f32) number = static_cast<double>(single);
-      if (json_ && !std::isfinite(number)) return out_.put("null");
-      return m.element == Element::f32 ? put_f32(out_, single) : put_f64(out_, number);
-    }
+    if (m.element == Element::f32 || m.element == Element::f64)
+      return put_real(out_, v, m.element == Element::f64, json_);
     const bool is_signed = m.element == Element::i8 || m.element == Element::i16 || m.element == Element::i32 ||
                            m.element == Element::i64 || m.element == Element::chars;
     return is_signed ? put_i64(out_, static_cast<int64_t>(v)) : put_u64(out_, v);
