@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../core/calls.h"
+#include "apitrace_special.h"
 #include "apitrace_writer.h"
 #include "gl_enums.h"
 
@@ -19,23 +20,6 @@ namespace dt::peers::to_apitrace {
 enum : uint8_t { EVENT_ENTER, EVENT_LEAVE };
 enum : uint8_t { DETAIL_END, DETAIL_ARGUMENT, DETAIL_RESULT, DETAIL_FLAGS = 5 };
 enum : uint8_t { TYPE_ENUM = 9, TYPE_BITMASK = 10, TYPE_STRUCT = 12 };
-
-enum class Special : uint8_t {
-  none,
-  bind_buffer,
-  bind_vertex_array,
-  client_texture,
-  map,
-  map_named,
-  map_range,
-  map_named_range,
-  make_current_egl,
-  make_current_glx,
-  array_pointer,
-  interleaved,
-  push_client,
-  pop_client
-};
 
 template <class T> T load(const char* from) {
   T value;

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
-#include <unordered_map>
 
 #include "../common/json.h"
 #include "apitrace_calls.h"
@@ -16,33 +15,9 @@ namespace dt::peers {
 namespace to_apitrace {
 namespace {
 
-// Calls that are written in a way of their own. The reader has a list with more kinds: it also follows what apitrace
-// leaves out, as contexts and memory, and tells two drawables of GLX apart.
+// Calls that are written in a way of their own.
 Special special_of(const Function& f) {
-  static const std::unordered_map<std::string_view, Special> names = {
-      {"glBindBuffer", Special::bind_buffer},
-      {"glBindBufferARB", Special::bind_buffer},
-      {"glBindVertexArray", Special::bind_vertex_array},
-      {"glBindVertexArrayOES", Special::bind_vertex_array},
-      {"glClientActiveTexture", Special::client_texture},
-      {"glClientActiveTextureARB", Special::client_texture},
-      {"glMapBuffer", Special::map},
-      {"glMapBufferARB", Special::map},
-      {"glMapBufferOES", Special::map},
-      {"glMapNamedBuffer", Special::map_named},
-      {"glMapNamedBufferEXT", Special::map_named},
-      {"glMapBufferRange", Special::map_range},
-      {"glMapBufferRangeEXT", Special::map_range},
-      {"glMapNamedBufferRange", Special::map_named_range},
-      {"glMapNamedBufferRangeEXT", Special::map_named_range},
-      {"eglMakeCurrent", Special::make_current_egl},
-      {"glXMakeCurrent", Special::make_current_glx},
-      {"glInterleavedArrays", Special::interleaved},
-      {"glPushClientAttrib", Special::push_client},
-      {"glPopClientAttrib", Special::pop_client},
-      {"glXMakeContextCurrent", Special::make_current_glx},
-      {"glXMakeCurrentReadSGI", Special::make_current_glx}};
-  if (auto it = names.find(f.name); it != names.end()) return it->second;
+  if (const Special known = special_named(f.name); known != Special::none) return known;
   if (f.name.starts_with("gl") && f.name.find("Pointer") != std::string::npos)
     for (const Field& p : f.params)
       if (p.kind == Kind::ptr && !p.has_data()) return Special::array_pointer;
@@ -360,6 +335,7 @@ void Export::follow(uint32_t thread, uint32_t context, const At& at) {
       break;
     case Special::make_current_egl:
     case Special::make_current_glx:
+    case Special::make_current_glx_read:
       if (at.value(1) && result && !sized_.count(at.value(1))) threads_[thread].window = at.value(1);
       break;
     case Special::interleaved: interleaved(s, at); break;

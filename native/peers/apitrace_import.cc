@@ -362,7 +362,7 @@ void Import::one(const Call& call) {
     fill(how, call);
     if (!thread.memory.empty()) flush_memory(call);
   }
-  if (how.special == Special::pointer) return array_pointer(how, call);
+  if (how.special == Special::array_pointer) return array_pointer(how, call);
   write(call, 0);
   if (how.special != Special::none) follow(how, call);
 }

@@ -49,52 +49,11 @@ Place place_of(const ValueSignature& value) {
 }
 
 Special special_of(const std::string& name, const Plan& plan) {
-  static const std::unordered_map<std::string_view, Special> names = {
-      {"glBindBuffer", Special::bind_buffer},
-      {"glBindBufferARB", Special::bind_buffer},
-      {"glBindVertexArray", Special::bind_vertex_array},
-      {"glBindVertexArrayOES", Special::bind_vertex_array},
-      {"glPushClientAttrib", Special::push_client},
-      {"glPopClientAttrib", Special::pop_client},
-      {"glUnmapBuffer", Special::unmap},
-      {"glUnmapBufferARB", Special::unmap},
-      {"glUnmapBufferOES", Special::unmap},
-      {"glUnmapNamedBuffer", Special::unmap_named},
-      {"glUnmapNamedBufferEXT", Special::unmap_named},
-      {"glMapBuffer", Special::map},
-      {"glMapBufferARB", Special::map},
-      {"glMapBufferOES", Special::map},
-      {"glMapNamedBuffer", Special::map_named},
-      {"glMapNamedBufferEXT", Special::map_named},
-      {"glMapBufferRange", Special::map_range},
-      {"glMapBufferRangeEXT", Special::map_range},
-      {"glMapNamedBufferRange", Special::map_named_range},
-      {"glMapNamedBufferRangeEXT", Special::map_named_range},
-      {"eglBindAPI", Special::bind_api},
-      {"eglCreateContext", Special::create_context_egl},
-      {"glXCreateContext", Special::create_context_glx},
-      {"glXCreateContextAttribsARB", Special::create_context_glx},
-      {"glXCreateNewContext", Special::create_context_glx_new},
-      {"eglMakeCurrent", Special::make_current_egl},
-      {"glXMakeCurrent", Special::make_current_glx},
-      {"glXMakeContextCurrent", Special::make_current_glx_read},
-      {"glXMakeCurrentReadSGI", Special::make_current_glx_read},
-      {"memcpy", Special::memory_copy},
-      {"malloc", Special::memory},
-      {"free", Special::memory},
-      {"realloc", Special::memory},
-      {"glViewport", Special::viewport},
-      {"glScissor", Special::scissor},
-      {"glClientActiveTexture", Special::client_texture},
-      {"glClientActiveTextureARB", Special::client_texture},
-      {"glInterleavedArrays", Special::interleaved},
-      {"glBindAttribLocation", Special::attribute_location},
-      {"glBindFragDataLocation", Special::attribute_location}};
-  if (auto it = names.find(name); it != names.end()) return it->second;
+  if (const Special known = special_named(name); known != Special::none) return known;
   // A pointer without a descriptor, in a function that sets up an array: client memory that draws will read.
   if (!plan.made && plan.function && name.starts_with("gl") && name.find("Pointer") != std::string::npos)
     for (const Place& place : plan.arguments)
-      if (place.pointer && place.content < 0) return Special::pointer;
+      if (place.pointer && place.content < 0) return Special::array_pointer;
   return Special::none;
 }
 

@@ -12,6 +12,7 @@
 
 #include "../common/json.h"
 #include "apitrace_reader.h"
+#include "apitrace_special.h"
 #include "gl_enums.h"
 #include "import.h"
 #include "trace_writer.h"
@@ -28,35 +29,6 @@ struct Place {
   bool pointer = false;
   int content = -1;  // w8 field of the descriptor
   Element element = Element::none;
-};
-
-enum class Special : uint8_t {
-  none,
-  bind_buffer,
-  bind_vertex_array,
-  map,
-  map_named,
-  map_range,
-  map_named_range,
-  bind_api,
-  create_context_egl,
-  create_context_glx,
-  create_context_glx_new,
-  make_current_egl,
-  make_current_glx,
-  make_current_glx_read,
-  pointer,
-  memory_copy,
-  memory,
-  viewport,
-  scissor,
-  attribute_location,
-  client_texture,
-  interleaved,
-  unmap,
-  unmap_named,
-  push_client,
-  pop_client
 };
 
 struct Plan {
