@@ -55,7 +55,7 @@ void ChunkBuffer::put(const void* data, size_t bytes) {
   take(bytes);
 }
 
-std::span<const char> ChunkBuffer::seal(uint16_t type, uint16_t version, uint32_t meta_bytes) {
+std::span<const char> ChunkBuffer::seal(uint16_t type, uint32_t meta_bytes, uint16_t version) {
   dt_chunk_header header{};
   header.magic = DT_CHUNK_MAGIC;
   header.type = type;
@@ -86,12 +86,13 @@ dt_block put_block(ChunkBuffer& out, std::string_view raw, uint16_t kind, int le
   return block;
 }
 
-void text_chunk(ChunkBuffer& out, std::string_view text) {
+std::span<const char> text_chunk(ChunkBuffer& out, uint16_t type, std::string_view text) {
   out.clear();
   dt_block block{};
   out.put(&block, sizeof block);
   block = put_block(out, text, 0, 3);
   memcpy(out.at(0), &block, sizeof block);
+  return out.seal(type, sizeof block);
 }
 
 bool open_block(const dt_block& block, std::span<const char> stored, uint64_t raw_limit, std::string* raw) {
@@ -355,7 +356,7 @@ std::string ContainerWriter::finish() {
   std::string error;
   if (out.payload_bytes() <= UINT32_MAX) {
     const uint64_t offset = size_;
-    auto chunk = out.seal(DT_TYPE_FOOTER, 1, static_cast<uint32_t>(out.payload_bytes()));
+    auto chunk = out.seal(DT_TYPE_FOOTER, static_cast<uint32_t>(out.payload_bytes()));
     std::string whole(chunk.data(), chunk.size());
     whole.append(reinterpret_cast<const char*>(&offset), sizeof offset);
     whole.append(DT_END_MAGIC, 8);

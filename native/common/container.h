@@ -34,7 +34,7 @@ class ChunkBuffer {
   char* at(size_t payload_offset) { return bytes_.data() + sizeof(dt_chunk_header) + payload_offset; }
   size_t payload_bytes() const { return used_ - sizeof(dt_chunk_header); }
   // Fills in the header and returns the whole chunk.
-  std::span<const char> seal(uint16_t type, uint16_t version, uint32_t meta_bytes);
+  std::span<const char> seal(uint16_t type, uint32_t meta_bytes, uint16_t version = 1);
 
  private:
   std::vector<char> bytes_;
@@ -47,8 +47,8 @@ constexpr int STORE_LEVEL = INT_MIN;
 // Puts `raw` as one block at the end of `out`: compressed where that gains anything. Returns what it became.
 dt_block put_block(ChunkBuffer& out, std::string_view raw, uint16_t kind, int level);
 
-// A chunk of one block: dt_block, then the (compressed) text. For signatures and annotations.
-void text_chunk(ChunkBuffer& out, std::string_view text);
+// A whole chunk of one block: dt_block, then the (compressed) text. For signatures and annotations.
+std::span<const char> text_chunk(ChunkBuffer& out, uint16_t type, std::string_view text);
 
 // Decompress one block; false when the bytes are not what the block says. `raw_limit`: largest raw size accepted.
 bool open_block(const dt_block& block, std::span<const char> stored, uint64_t raw_limit, std::string* raw);

@@ -39,13 +39,12 @@ std::string Journal::append(ChunkBuffer& chunk, uint16_t type, uint32_t meta_byt
   if (!writer_) return "there is no memory file";
   const uint64_t before = writer_->size();
   if (at) *at = before + sizeof(dt_chunk_header);
-  return writer_->append(chunk.seal(type, 1, meta_bytes));
+  return writer_->append(chunk.seal(type, meta_bytes));
 }
 
 std::string Journal::text(std::string_view text, uint16_t type) {
   ChunkBuffer chunk;
-  text_chunk(chunk, text);
-  return append(chunk, type, sizeof(dt_block), nullptr);
+  return writer_ ? writer_->append(text_chunk(chunk, type, text)) : "there is no memory file";
 }
 
 std::string Journal::blobs(ChunkBuffer& chunk, uint32_t meta_bytes, uint64_t* at) {

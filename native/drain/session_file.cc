@@ -39,8 +39,7 @@ std::string Session::append(std::span<const char> chunk) {
 }
 
 std::string Session::append_json(const std::string& json) {
-  text_chunk(small_, json);
-  return append(small_.seal(DT_TYPE_ANNOTATION, 1, sizeof(dt_block)));
+  return append(text_chunk(small_, DT_TYPE_ANNOTATION, json));
 }
 
 std::string Session::append_remarks() {
@@ -138,11 +137,8 @@ std::string Session::spill(const std::string& why) {
         .put("bytes", stream_taken_);
     if (error.empty()) error = append_json(before.str());
     const std::string known = all_signatures();
-    if (error.empty() && !known.empty()) {
-      ChunkBuffer chunk;  // small_ may be what is being written
-      text_chunk(chunk, known);
-      error = append(chunk.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
-    }
+    ChunkBuffer chunk;  // small_ may be what is being written
+    if (error.empty() && !known.empty()) error = append(text_chunk(chunk, DT_TYPE_SIGNATURES, known));
   }
   for (const std::vector<char>& bytes : untaken) {
     dt_chunk_header header{};
@@ -175,8 +171,7 @@ std::string Session::begin_file() {
 std::string Session::append_signatures(const Encoded& out) {
   const std::string text = new_signatures(out);
   if (text.empty()) return {};
-  text_chunk(small_, text);
-  return append(small_.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
+  return append(text_chunk(small_, DT_TYPE_SIGNATURES, text));
 }
 
 std::string Session::new_signatures(const Encoded& out) {
@@ -219,9 +214,8 @@ void Session::write(const Job& job, Encoded* out) {
     if (!file_.is_open()) error = open_file();
     if (error.empty() && remarks_.annotation_count() > remarks_written_) error = append_remarks();
     if (error.empty()) error = append_signatures(*out);
-    if (error.empty() && out->blobs_meta_bytes)
-      error = append(out->blobs.seal(DT_TYPE_BLOBS, 1, out->blobs_meta_bytes));
-    if (error.empty()) error = append(out->calls.seal(DT_TYPE_CALLS, 1, out->calls_meta_bytes));
+    if (error.empty() && out->blobs_meta_bytes) error = append(out->blobs.seal(DT_TYPE_BLOBS, out->blobs_meta_bytes));
+    if (error.empty()) error = append(out->calls.seal(DT_TYPE_CALLS, out->calls_meta_bytes));
     if (error.empty()) {
       return totals_.add(*out);
     }

@@ -32,37 +32,28 @@ std::string renumbered(const std::string& text, unsigned id) {
 
 }  // namespace
 
-Maker::Maker(int level, uint32_t timing) : level_(level), timing_(timing) {
+Maker::Maker(int level, uint32_t timing) : level_(level), timing_(timing), worker_(MOST_WAITING) {
   signatures_.parse(OWN);
   signatures_.link();
 }
 
-Maker::~Maker() {
-  if (!worker_.joinable()) return;
-  {
-    std::lock_guard lock(mutex_);
-    stop_ = true;
-    queue_.clear();
-  }
-  filled_.notify_all();
-  worker_.join();
-}
-
 void Maker::append(std::span<const char> chunk) {
   std::lock_guard lock(file_mutex_);
-  std::string error = file_.append(chunk);
-  if (!error.empty()) throw Error(DT_E_IO, error);
+  must(file_.append(chunk));
 }
 
 void Maker::create(const std::string& path, const std::vector<std::string>& annotations) {
-  std::string error = file_.create(path);
-  if (!error.empty()) throw Error(DT_E_IO, error);
+  must(file_.create(path));
   ChunkBuffer chunk;
-  for (auto& json : annotations) {
-    text_chunk(chunk, json);
-    append(chunk.seal(DT_TYPE_ANNOTATION, 1, sizeof(dt_block)));
-  }
-  worker_ = std::thread([this] { work(); });
+  for (auto& json : annotations) append(text_chunk(chunk, DT_TYPE_ANNOTATION, json));
+  worker_.start([this](std::unique_ptr<Block>& block) -> std::string {
+    try {
+      encode(*block);
+      return {};
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+  });
 }
 
 void Maker::add_signatures(const Signatures& from, const std::vector<const Function*>& functions) {
@@ -127,7 +118,7 @@ void Maker::flush_blobs() {
   chunk.put(blob_entries_.data(), blob_entries_.size() * sizeof(dt_blob_entry));
   auto meta_bytes = static_cast<uint32_t>(chunk.payload_bytes());
   chunk.put(blob_bytes_.data(), blob_bytes_.size());
-  append(chunk.seal(DT_TYPE_BLOBS, 1, meta_bytes));
+  append(chunk.seal(DT_TYPE_BLOBS, meta_bytes));
   blob_entries_.clear();
   blob_bytes_.clear();
 }
@@ -260,36 +251,7 @@ void Maker::add(size_t index, const Function& function, bool tap, const Row& row
 void Maker::seal(Lane& lane) {
   if (!lane.block) return;
   for (auto& l : lane.block->locals) lane.local_of[l.key] = 0xffff;
-  std::unique_lock lock(mutex_);
-  emptied_.wait(lock, [&] { return queue_.size() < MOST_WAITING; });
-  if (!error_.empty()) throw Error(DT_E_IO, error_);
-  queue_.push_back(std::move(lane.block));
-  lock.unlock();
-  filled_.notify_one();
-}
-
-void Maker::work() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    filled_.wait(lock, [&] { return stop_ || !queue_.empty(); });
-    if (queue_.empty()) return;
-    auto block = std::move(queue_.front());
-    queue_.pop_front();
-    busy_ = true;
-    bool failed = !error_.empty();
-    lock.unlock();
-    std::string error;
-    try {
-      if (!failed) encode(*block);
-    } catch (const std::exception& e) {
-      error = e.what();
-    }
-    block.reset();
-    lock.lock();
-    if (error_.empty()) error_ = error;
-    busy_ = false;
-    emptied_.notify_all();
-  }
+  must(worker_.give(std::move(lane.block)));
 }
 
 // Appends the columns of a function's records, as an ARGS block has them; their size in bytes.
@@ -319,10 +281,7 @@ size_t Maker::columns(const Local& l, std::string& to) {
 
 void Maker::encode(Block& b) {
   ChunkBuffer chunk;
-  if (!b.signatures.empty()) {
-    text_chunk(chunk, "V\t1\n" + b.signatures);
-    append(chunk.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
-  }
+  if (!b.signatures.empty()) append(text_chunk(chunk, DT_TYPE_SIGNATURES, "V\t1\n" + b.signatures));
   size_t n = b.order.size();
   std::vector<dt_calls_function> functions;
   std::vector<std::string> args;
@@ -386,24 +345,16 @@ void Maker::encode(Block& b) {
     blocks.push_back(put_block(chunk, raw, DT_BLOCK_ORIGIN, level_));
   }
   memcpy(chunk.at(table), blocks.data(), blocks.size() * sizeof(dt_block));
-  append(chunk.seal(DT_TYPE_CALLS, 1, meta_bytes));
+  append(chunk.seal(DT_TYPE_CALLS, meta_bytes));
 }
 
 void Maker::finish(const std::vector<std::string>& annotations) {
   for (auto& lane : lanes_) seal(*lane);
-  {
-    std::unique_lock lock(mutex_);
-    emptied_.wait(lock, [&] { return queue_.empty() && !busy_; });
-    if (!error_.empty()) throw Error(DT_E_IO, error_);
-  }
+  must(worker_.settle());
   flush_blobs();
   ChunkBuffer chunk;
-  for (auto& json : annotations) {
-    text_chunk(chunk, json);
-    append(chunk.seal(DT_TYPE_ANNOTATION, 1, sizeof(dt_block)));
-  }
-  std::string error = file_.finish();
-  if (!error.empty()) throw Error(DT_E_IO, error);
+  for (auto& json : annotations) append(text_chunk(chunk, DT_TYPE_ANNOTATION, json));
+  must(file_.finish());
 }
 
 }  // namespace dt::edit

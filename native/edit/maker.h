@@ -1,17 +1,15 @@
 // Puts records of any order together to a new trace: columns, chunks, contents, signatures, footer.
 #pragma once
-#include <condition_variable>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
-#include <thread>
 #include <unordered_set>
 #include <vector>
 
 #include "../common/container.h"
+#include "../common/worker.h"
 #include "../core/chunk.h"
 
 namespace dt::edit {
@@ -33,7 +31,6 @@ struct Row {
 class Maker {
  public:
   Maker(int level, uint32_t timing);
-  ~Maker();
   void create(const std::string& path, const std::vector<std::string>& annotations);
   // Make functions of a trace (or of signature text) known. One that is there by name stays as it is.
   void add_signatures(const Signatures& from, const std::vector<const Function*>& functions);
@@ -94,7 +91,6 @@ class Maker {
   Block& open(Lane& lane);
   Local& local(Lane& lane, Block& block, const Function& function, bool tap);
   void seal(Lane& lane);
-  void work();
   void encode(Block& block);
   static size_t columns(const Local& l, std::string& to);
   void flush_blobs();
@@ -118,12 +114,7 @@ class Maker {
   std::vector<dt_blob_entry> blob_entries_;
   std::string blob_bytes_;
 
-  std::mutex mutex_;
-  std::condition_variable filled_, emptied_;
-  std::deque<std::unique_ptr<Block>> queue_;
-  std::string error_;
-  bool busy_ = false, stop_ = false;
-  std::thread worker_;
+  Worker<std::unique_ptr<Block>> worker_;
 };
 
 }  // namespace dt::edit

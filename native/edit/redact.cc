@@ -70,17 +70,14 @@ class Redactor {
     must(file_.create(path));
   }
   void annotate(const std::vector<std::string>& texts) {
-    for (auto& text : texts) {
-      text_chunk(out_, text);
-      must(file_.append(out_.seal(DT_TYPE_ANNOTATION, 1, sizeof(dt_block))));
-    }
+    for (auto& text : texts) must(file_.append(text_chunk(out_, DT_TYPE_ANNOTATION, text)));
   }
   void chunk(const ChunkInfo& info) {
     if (info.header.type == DT_TYPE_CALLS) return calls(info);
     if (info.header.type != DT_TYPE_BLOBS && info.header.type != DT_TYPE_SIGNATURES) return;
     out_.clear();
     out_.put(trace_.at(info.offset + sizeof info.header), info.header.payload_bytes);
-    must(file_.append(out_.seal(info.header.type, info.header.version, info.header.meta_bytes)));
+    must(file_.append(out_.seal(info.header.type, info.header.meta_bytes, info.header.version)));
   }
   void finish() { must(file_.finish()); }
 
@@ -130,7 +127,7 @@ class Redactor {
       blocks[i] = put_block(out_, raw, blocks[i].kind, LEVEL);
     }
     memcpy(out_.at(table), blocks.data(), blocks.size() * sizeof blocks[0]);
-    must(file_.append(out_.seal(DT_TYPE_CALLS, info.header.version, meta_bytes)));
+    must(file_.append(out_.seal(DT_TYPE_CALLS, meta_bytes, info.header.version)));
   }
 
   const Function& library() const {

@@ -138,7 +138,7 @@ void Restored::flush() {
   chunk.put(entries_.data(), entries_.size() * sizeof(dt_blob_entry));
   const auto meta_bytes = static_cast<uint32_t>(chunk.payload_bytes());
   chunk.put(stored_.data(), stored_.size());
-  must(file_.append(chunk.seal(DT_TYPE_BLOBS, 1, meta_bytes)));
+  must(file_.append(chunk.seal(DT_TYPE_BLOBS, meta_bytes)));
   entries_.clear();
   stored_.clear();
 }
@@ -147,8 +147,7 @@ void Restored::finish(std::string_view annotation) {
   flush();
   copy(leading_, skeleton_->chunks.size());
   ChunkBuffer chunk;
-  text_chunk(chunk, annotation);
-  must(file_.append(chunk.seal(DT_TYPE_ANNOTATION, 1, sizeof(dt_block))));
+  must(file_.append(text_chunk(chunk, DT_TYPE_ANNOTATION, annotation)));
   close_like(file_, *skeleton_);
 }
 

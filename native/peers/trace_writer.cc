@@ -30,38 +30,20 @@ void Record::set_content(uint16_t slot, std::string_view content) {
 }
 
 TraceWriter::TraceWriter(int level, uint32_t timing)
-    : layouts_(signatures_), level_(level), timing_(timing), written_functions_(DT_FUNCTION_MASK + 1) {}
-
-TraceWriter::~TraceWriter() {
-  if (!worker_.joinable()) return;
-  {
-    std::lock_guard guard(mutex_);
-    stop_ = true;
-    queue_.clear();
-  }
-  filled_.notify_all();
-  worker_.join();
-}
+    : layouts_(signatures_), level_(level), timing_(timing), written_functions_(DT_FUNCTION_MASK + 1),
+      encoder_(layouts_, blobs_, DT_CHUNK_BYTES), worker_(MOST_QUEUED) {}
 
 std::string TraceWriter::create(const std::string& path, std::string_view recording_json) {
   std::string error = file_.create(path);
   if (!error.empty()) return error;
   ChunkBuffer chunk;
-  text_chunk(chunk, recording_json);
-  error = file_.append(chunk.seal(DT_TYPE_ANNOTATION, 1, sizeof(dt_block)));
-  if (error.empty()) worker_ = std::thread([this] { work(); });
+  error = file_.append(text_chunk(chunk, DT_TYPE_ANNOTATION, recording_json));
+  if (error.empty()) worker_.start([this](Sealed& sealed) { return encode(sealed); });
   return error;
 }
 
-// Wait until the worker has nothing to do: it reads what is about to change.
-void TraceWriter::settle() {
-  if (!worker_.joinable()) return;
-  std::unique_lock guard(mutex_);
-  emptied_.wait(guard, [&] { return queue_.empty() && !busy_; });
-}
-
 std::string TraceWriter::add_signatures(std::string text) {
-  settle();
+  worker_.settle();  // it reads what is about to change
   std::string error = signatures_.add(std::move(text));
   layouts_ = Layouts(signatures_);
   return error;
@@ -76,7 +58,7 @@ char* TraceWriter::reserve(Lane& lane, uint32_t thread, size_t bytes) {
   if (lane.used && lane.used + bytes > DT_CHUNK_BYTES - 8) seal(lane, thread);
   if (!lane.used) {
     {
-      std::lock_guard guard(mutex_);
+      std::lock_guard guard(spare_lock_);
       if (!spare_.empty()) {
         lane.memory = std::move(spare_.back());
         spare_.pop_back();
@@ -102,12 +84,7 @@ void TraceWriter::seal(Lane& lane, uint32_t thread) {
   sealed.taken.first_call = lane.first_call;
   lane.used = 0;
   lane.memory.clear();
-  std::unique_lock guard(mutex_);
-  emptied_.wait(guard, [&] { return queue_.size() < MOST_QUEUED; });
-  queue_.push_back(std::move(sealed));
-  queue_.back().taken.base = queue_.back().memory.data();
-  guard.unlock();
-  filled_.notify_one();
+  worker_.give(std::move(sealed));
 }
 
 void TraceWriter::put_blob(Lane& lane, uint32_t thread, std::string_view content, uint64_t low, uint64_t high) {
@@ -187,9 +164,9 @@ void TraceWriter::write(uint32_t thread, const Record& record, uint64_t entry, u
   if (!(extra & DT_RECORD_TAP)) to.calls++;
 }
 
-std::string TraceWriter::append(Encoded& encoded) {
+std::string TraceWriter::append() {
   std::string text;
-  for (const uint16_t id : encoded.functions) {
+  for (const uint16_t id : encoded_.functions) {
     if (written_functions_[id]) continue;
     written_functions_[id] = true;
     const FunctionSignature* function = signatures_.function(id);
@@ -200,54 +177,30 @@ std::string TraceWriter::append(Encoded& encoded) {
   }
   std::string error;
   ChunkBuffer chunk;
-  if (!text.empty()) {
-    text_chunk(chunk, "V\t1\n" + text);
-    error = file_.append(chunk.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
-  }
-  if (error.empty() && encoded.blobs_meta_bytes)
-    error = file_.append(encoded.blobs.seal(DT_TYPE_BLOBS, 1, encoded.blobs_meta_bytes));
-  if (error.empty()) error = file_.append(encoded.calls.seal(DT_TYPE_CALLS, 1, encoded.calls_meta_bytes));
+  if (!text.empty()) error = file_.append(text_chunk(chunk, DT_TYPE_SIGNATURES, "V\t1\n" + text));
+  if (error.empty() && encoded_.blobs_meta_bytes)
+    error = file_.append(encoded_.blobs.seal(DT_TYPE_BLOBS, encoded_.blobs_meta_bytes));
+  if (error.empty()) error = file_.append(encoded_.calls.seal(DT_TYPE_CALLS, encoded_.calls_meta_bytes));
   return error;
 }
 
-void TraceWriter::work() {
-  Encoder encoder(layouts_, blobs_, DT_CHUNK_BYTES);
-  Encoded encoded;
-  std::unique_lock guard(mutex_);
-  while (true) {
-    filled_.wait(guard, [&] { return stop_ || !queue_.empty(); });
-    if (queue_.empty()) return;
-    Sealed sealed = std::move(queue_.front());
-    queue_.pop_front();
-    busy_ = true;
-    guard.unlock();
-    if (!failed_) {
-      sealed.taken.base = sealed.memory.data();
-      encoder.encode(sealed.taken, 1, DT_CLOCK_MONOTONIC_NS, timing_, level_, &encoded);
-      invalid_ += encoded.invalid_records + (encoded.invalid_bytes != 0);
-      std::string error = append(encoded);
-      if (!error.empty()) {
-        error_ = error;
-        failed_ = true;
-      }
-    }
-    guard.lock();
-    busy_ = false;
-    spare_.push_back(std::move(sealed.memory));
-    emptied_.notify_all();
-  }
+std::string TraceWriter::encode(Sealed& sealed) {
+  encoder_.encode(sealed.taken, 1, DT_CLOCK_MONOTONIC_NS, timing_, level_, &encoded_);
+  invalid_ += encoded_.invalid_records + (encoded_.invalid_bytes != 0);
+  std::string error = append();
+  std::lock_guard guard(spare_lock_);
+  spare_.push_back(std::move(sealed.memory));
+  return error;
 }
 
 std::string TraceWriter::finish(const std::vector<std::string>& annotations) {
   for (uint32_t i = 0; i < lanes_.size(); i++)
     if (lanes_[i]->used) seal(*lanes_[i], i);
-  settle();
-  if (failed_) file_.use_reserve();
-  std::string error = error_;
+  std::string error = worker_.settle();
+  if (!error.empty()) file_.use_reserve();
   ChunkBuffer chunk;
   for (const std::string& json : annotations) {
-    text_chunk(chunk, json);
-    const std::string said = file_.append(chunk.seal(DT_TYPE_ANNOTATION, 1, sizeof(dt_block)));
+    const std::string said = file_.append(text_chunk(chunk, DT_TYPE_ANNOTATION, json));
     if (error.empty()) error = said;
   }
   const std::string said = file_.finish();

@@ -1,19 +1,17 @@
 // Records in memory to a trace: what a tap and a drainer do together, in one process.
 #pragma once
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <unordered_set>
 #include <vector>
 
 #include "../common/container.h"
 #include "../common/signatures.h"
 #include "../common/encoder.h"
+#include "../common/worker.h"
 
 namespace dt::peers {
 
@@ -44,7 +42,6 @@ class Record {
 class TraceWriter {
  public:
   TraceWriter(int level, uint32_t timing);
-  ~TraceWriter();
 
   // All return an empty string or what went wrong.
   std::string create(const std::string& path, std::string_view recording_json);
@@ -57,7 +54,7 @@ class TraceWriter {
   // From here on this context is current on the thread.
   void set_context(uint32_t thread, uint32_t context) { lane(thread).context = context; }
   void set_tid(uint32_t thread, uint32_t tid) { lane(thread).tid = tid; }
-  bool failed() const { return failed_; }
+  bool failed() const { return worker_.failed(); }
   size_t threads() const { return lanes_.size(); }
   uint64_t invalid_records() const { return invalid_; }
 
@@ -76,9 +73,8 @@ class TraceWriter {
   char* reserve(Lane& lane, uint32_t thread, size_t bytes);
   void seal(Lane& lane, uint32_t thread);
   void put_blob(Lane& lane, uint32_t thread, std::string_view content, uint64_t low, uint64_t high);
-  void work();
-  std::string append(Encoded& encoded);
-  void settle();
+  std::string encode(Sealed& sealed);
+  std::string append();
 
   SignatureSet signatures_;
   Layouts layouts_;
@@ -98,15 +94,12 @@ class TraceWriter {
   std::vector<bool> written_functions_;
   std::unordered_set<std::string> written_groups_;
 
-  std::mutex mutex_;
-  std::condition_variable filled_, emptied_;
-  std::deque<Sealed> queue_;
+  std::mutex spare_lock_;
   std::vector<std::vector<char>> spare_;
-  bool busy_ = false, stop_ = false;
-  std::atomic<bool> failed_{false};
   uint64_t invalid_ = 0;
-  std::string error_;
-  std::thread worker_;
+  Encoder encoder_;
+  Encoded encoded_;
+  Worker<Sealed> worker_;
 };
 
 }  // namespace dt::peers
