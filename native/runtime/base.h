@@ -46,6 +46,8 @@ DT_COLD const Driver& driver_of(const GlContext* c, bool again = false);
 
 namespace hook {
 
+struct Parameter;
+
 // One context while it is taken.
 class Base {
  public:
@@ -119,6 +121,10 @@ class Base {
                        int32_t height, int32_t depth, uint32_t internal);
   void take_renderbuffer(uint32_t name);
   void take_sampler(uint32_t name);
+  using GetIntegers = void (*)(uint32_t, uint32_t, int32_t*);
+  using GetFloats = void (*)(uint32_t, uint32_t, float*);
+  void take_parameter(const Parameter& p, uint32_t of, GetIntegers integers, GetFloats floats,
+                      const char* const (&tellers)[3]);
   void take_lists();
   void take_syncs();
   void take_vertex_array(uint32_t name);

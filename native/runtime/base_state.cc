@@ -12,10 +12,11 @@ using namespace gl;
 
 namespace {
 
-// A switch, and the versions that have it; `old`: only with fixed functions. 0: never.
+// Switches whose names follow each other, and the versions that have them; `old`: only with fixed functions. 0: never.
 struct Switch {
   uint32_t name, gl, es;
   bool old;
+  uint32_t count = 1;
 };
 const Switch SWITCHES[] = {{GL_BLEND, 10, 10, false},
                            {GL_CULL_FACE, 10, 10, false},
@@ -42,12 +43,7 @@ const Switch SWITCHES[] = {{GL_BLEND, 10, 10, false},
                            {GL_PRIMITIVE_RESTART_FIXED_INDEX, 43, 30, false},
                            {GL_SAMPLE_MASK, 32, 31, false},
                            {GL_SAMPLE_SHADING, 40, 32, false},
-                           {GL_CLIP_DISTANCE0, 11, 0, false},
-                           {GL_CLIP_DISTANCE1, 11, 0, false},
-                           {GL_CLIP_DISTANCE2, 11, 0, false},
-                           {GL_CLIP_DISTANCE3, 11, 0, false},
-                           {GL_CLIP_DISTANCE4, 11, 0, false},
-                           {GL_CLIP_DISTANCE5, 11, 0, false},
+                           {GL_CLIP_DISTANCE0, 11, 0, false, 6},
                            // With fixed functions; where OpenGL ES has them, that is version 1.
                            {GL_ALPHA_TEST, 10, 10, true},
                            {GL_AUTO_NORMAL, 10, 0, true},
@@ -55,14 +51,7 @@ const Switch SWITCHES[] = {{GL_BLEND, 10, 10, false},
                            {GL_COLOR_SUM, 14, 0, true},
                            {GL_FOG, 10, 10, true},
                            {GL_INDEX_LOGIC_OP, 10, 0, true},
-                           {GL_LIGHT0, 10, 10, true},
-                           {GL_LIGHT1, 10, 10, true},
-                           {GL_LIGHT2, 10, 10, true},
-                           {GL_LIGHT3, 10, 10, true},
-                           {GL_LIGHT4, 10, 10, true},
-                           {GL_LIGHT5, 10, 10, true},
-                           {GL_LIGHT6, 10, 10, true},
-                           {GL_LIGHT7, 10, 10, true},
+                           {GL_LIGHT0, 10, 10, true, 8},
                            {GL_LIGHTING, 10, 10, true},
                            {GL_LINE_STIPPLE, 10, 0, true},
                            {GL_NORMALIZE, 10, 10, true},
@@ -71,24 +60,8 @@ const Switch SWITCHES[] = {{GL_BLEND, 10, 10, false},
                            {GL_RESCALE_NORMAL, 12, 10, true},
                            {GL_POINT_SPRITE, 20, 0, true},
                            {GL_VERTEX_PROGRAM_TWO_SIDE, 20, 0, true},
-                           {GL_MAP1_COLOR_4, 10, 0, true},
-                           {GL_MAP1_INDEX, 10, 0, true},
-                           {GL_MAP1_NORMAL, 10, 0, true},
-                           {GL_MAP1_TEXTURE_COORD_1, 10, 0, true},
-                           {GL_MAP1_TEXTURE_COORD_2, 10, 0, true},
-                           {GL_MAP1_TEXTURE_COORD_3, 10, 0, true},
-                           {GL_MAP1_TEXTURE_COORD_4, 10, 0, true},
-                           {GL_MAP1_VERTEX_3, 10, 0, true},
-                           {GL_MAP1_VERTEX_4, 10, 0, true},
-                           {GL_MAP2_COLOR_4, 10, 0, true},
-                           {GL_MAP2_INDEX, 10, 0, true},
-                           {GL_MAP2_NORMAL, 10, 0, true},
-                           {GL_MAP2_TEXTURE_COORD_1, 10, 0, true},
-                           {GL_MAP2_TEXTURE_COORD_2, 10, 0, true},
-                           {GL_MAP2_TEXTURE_COORD_3, 10, 0, true},
-                           {GL_MAP2_TEXTURE_COORD_4, 10, 0, true},
-                           {GL_MAP2_VERTEX_3, 10, 0, true},
-                           {GL_MAP2_VERTEX_4, 10, 0, true}};
+                           {GL_MAP1_COLOR_4, 10, 0, true, 9},
+                           {GL_MAP2_COLOR_4, 10, 0, true, 9}};
 
 }  // namespace
 
@@ -97,8 +70,10 @@ const Switch SWITCHES[] = {{GL_BLEND, 10, 10, false},
 void Base::take_capabilities() {
   for (auto& s : SWITCHES) {
     if (!has(s.gl, s.es) || (s.old && !old)) continue;
-    const bool on = d.glIsEnabled(s.name);
-    if (fine()) tell<uint32_t>(t, on ? "glEnable" : "glDisable", s.name);
+    for (uint32_t name = s.name; name < s.name + s.count; name++) {
+      const bool on = d.glIsEnabled(name);
+      if (fine()) tell<uint32_t>(t, on ? "glEnable" : "glDisable", name);
+    }
   }
 }
 

@@ -38,19 +38,8 @@ void Base::take_texture(uint32_t name) {
     if (samples || target == GL_TEXTURE_BUFFER) break;
     if (!has(p.gl, p.es) && !(p.extension && has_extension(c, p.extension))) continue;
     if (p.name == GL_TEXTURE_WRAP_R && target == GL_TEXTURE_EXTERNAL_OES) continue;
-    int32_t i[4] = {};
-    float f[4] = {};
-    if (p.kind == 'i')
-      d.glGetTexParameteriv(target, p.name, i);
-    else
-      d.glGetTexParameterfv(target, p.name, f);
-    if (!fine()) continue;
-    if (p.kind == 'i')
-      tell<uint32_t, uint32_t, int32_t>(t, "glTexParameteri", target, p.name, i[0]);
-    else if (p.kind == 'f')
-      tell<uint32_t, uint32_t, float>(t, "glTexParameterf", target, p.name, f[0]);
-    else
-      tell<uint32_t, uint32_t, const float*>(t, "glTexParameterfv", target, p.name, f);
+    take_parameter(p, target, d.glGetTexParameteriv, d.glGetTexParameterfv,
+                   {"glTexParameteri", "glTexParameterf", "glTexParameterfv"});
   }
   if (old && has(14, 11) && c->version < 20 + (es ? 0u : 100u) && !samples && target != GL_TEXTURE_BUFFER &&
       target != GL_TEXTURE_RECTANGLE) {
@@ -303,22 +292,28 @@ void Base::take_renderbuffer(uint32_t name) {
 }
 
 void Base::take_sampler(uint32_t name) {
-  for (auto& p : PARAMETERS) {
-    if (!p.sampler || (!has(p.gl, p.es) && !(p.extension && has_extension(c, p.extension)))) continue;
-    int32_t i[4] = {};
-    float f[4] = {};
-    if (p.kind == 'i')
-      d.glGetSamplerParameteriv(name, p.name, i);
-    else
-      d.glGetSamplerParameterfv(name, p.name, f);
-    if (!fine()) continue;
-    if (p.kind == 'i')
-      tell<uint32_t, uint32_t, int32_t>(t, "glSamplerParameteri", name, p.name, i[0]);
-    else if (p.kind == 'f')
-      tell<uint32_t, uint32_t, float>(t, "glSamplerParameterf", name, p.name, f[0]);
-    else
-      tell<uint32_t, uint32_t, const float*>(t, "glSamplerParameterfv", name, p.name, f);
-  }
+  for (auto& p : PARAMETERS)
+    if (p.sampler && (has(p.gl, p.es) || (p.extension && has_extension(c, p.extension))))
+      take_parameter(p, name, d.glGetSamplerParameteriv, d.glGetSamplerParameterfv,
+                     {"glSamplerParameteri", "glSamplerParameterf", "glSamplerParameterfv"});
+}
+
+// A parameter of a texture or sampler. `tellers`: the commands for an integer, a float and a colour.
+void Base::take_parameter(const Parameter& p, uint32_t of, GetIntegers integers, GetFloats floats,
+                          const char* const (&tellers)[3]) {
+  int32_t i[4] = {};
+  float f[4] = {};
+  if (p.kind == 'i')
+    integers(of, p.name, i);
+  else
+    floats(of, p.name, f);
+  if (!fine()) return;
+  if (p.kind == 'i')
+    tell<uint32_t, uint32_t, int32_t>(t, tellers[0], of, p.name, i[0]);
+  else if (p.kind == 'f')
+    tell<uint32_t, uint32_t, float>(t, tellers[1], of, p.name, f[0]);
+  else
+    tell<uint32_t, uint32_t, const float*>(t, tellers[2], of, p.name, f);
 }
 
 }  // namespace hook
