@@ -43,8 +43,6 @@ DEEP = {
     ("core/chunk.cc", "OpenChunk::context"): 7,
     ("core/order.cc", "Trace::read_marks"): 6,
     ("player/query.cc", "indexed"): 7,
-    ("runtime/objects.cc", "in_tap"): 6,
-    ("runtime/resolve.cc", "search"): 6,
     ("state/gl_stacks.cc", "push_attrib"): 6,
     ("state/walk.cc", "Machine::tap_record"): 6,
 }

@@ -1,9 +1,9 @@
 // Walking the ELF objects of this process: see objects.h.
 #include "objects.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 
 namespace dt {
 
@@ -82,12 +82,6 @@ void* scan_sysv(const Elf& elf, const char* name) {
   return old_version;
 }
 
-// The question of find_object to the loader, and its answer.
-struct Question {
-  uintptr_t address;
-  Object* out;
-};
-
 bool covers(const dl_phdr_info* info, uintptr_t address) {
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) & p = info->dlpi_phdr[i];
@@ -134,13 +128,6 @@ void describe(const dl_phdr_info* info, uintptr_t address, Object* out) {
   }
 }
 
-int answer(dl_phdr_info* info, size_t, void* data) {
-  Question* q = (Question*)data;
-  if (!covers(info, q->address)) return 0;
-  describe(info, q->address, q->out);
-  return 1;
-}
-
 void* search_c_library(const char* leaf_prefix, const char* name, uint32_t hash) {
   const Startup& s = startup();
   for (unsigned i = 0; i < s.count; i++) {
@@ -182,6 +169,13 @@ Elf read_elf(uintptr_t base, const ElfW(Dyn) * dynamic) {
   if (elf.relocations) elf.relocation_count = relocation_bytes / sizeof(ElfW(Rela));
   if (elf.jump_slots && rela) elf.jump_slot_count = jump_bytes / sizeof(ElfW(Rela));
   return elf;
+}
+
+Elf elf_of(const dl_phdr_info* info) {
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      return read_elf(info->dlpi_addr, (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
+  return {};
 }
 
 uint32_t gnu_hash(const char* name) {
@@ -258,7 +252,7 @@ bool is_c_library(const char* leaf) {
                   has_prefix(leaf, "ld-linux") || has_prefix(leaf, "ld.so") || has_prefix(leaf, "ld64.so"));
 }
 
-int each_object(int (*visit)(dl_phdr_info*, size_t, void*), void* data) {
+int iterate_objects(int (*visit)(dl_phdr_info*, size_t, void*), void* data) {
   using Iterate = int (*)(int (*)(dl_phdr_info*, size_t, void*), void*);
   static Iterate iterate;
   Iterate function = __atomic_load_n(&iterate, __ATOMIC_RELAXED);
@@ -270,33 +264,44 @@ int each_object(int (*visit)(dl_phdr_info*, size_t, void*), void* data) {
 }
 
 bool find_object(const void* address, Object* out) {
-  Question q = {(uintptr_t)address, out};
-  return each_object(answer, &q) == 1;
+  bool found = false;
+  each_object([&](const dl_phdr_info* info) {
+    found = covers(info, (uintptr_t)address);
+    if (found) describe(info, (uintptr_t)address, out);
+    return found;
+  });
+  return found;
+}
+
+bool Opened::writable(uintptr_t at) {
+  if (at < object.relro_begin || at >= object.relro_end) return true;
+  if (!opened)
+    opened = mprotect((void*)object.relro_begin, object.relro_end - object.relro_begin, PROT_READ | PROT_WRITE) == 0;
+  return opened;
+}
+
+void Opened::close() {
+  if (opened) mprotect((void*)object.relro_begin, object.relro_end - object.relro_begin, PROT_READ);
 }
 
 bool in_tap(const void* address) {
   // Own bounds do not change: asked of the loader once.
   static uintptr_t begin, end;
   if (!__atomic_load_n(&end, __ATOMIC_ACQUIRE)) {
-    struct Bounds {
-      uintptr_t begin, end;
-    } bounds = {~(uintptr_t)0, 0};
-    each_object(
-        [](dl_phdr_info* info, size_t, void* data) {
-          if (!covers(info, (uintptr_t)_DYNAMIC)) return 0;
-          Bounds* b = (Bounds*)data;
-          for (int i = 0; i < info->dlpi_phnum; i++) {
-            const ElfW(Phdr) & p = info->dlpi_phdr[i];
-            if (p.p_type != PT_LOAD) continue;
-            uintptr_t from = info->dlpi_addr + p.p_vaddr;
-            if (from < b->begin) b->begin = from;
-            if (from + p.p_memsz > b->end) b->end = from + p.p_memsz;
-          }
-          return 1;
-        },
-        &bounds);
-    begin = bounds.begin;
-    __atomic_store_n(&end, bounds.end, __ATOMIC_RELEASE);
+    uintptr_t first = ~(uintptr_t)0, last = 0;
+    each_object([&](const dl_phdr_info* info) {
+      if (!covers(info, (uintptr_t)_DYNAMIC)) return false;
+      for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) & p = info->dlpi_phdr[i];
+        if (p.p_type != PT_LOAD) continue;
+        uintptr_t from = info->dlpi_addr + p.p_vaddr;
+        if (from < first) first = from;
+        if (from + p.p_memsz > last) last = from + p.p_memsz;
+      }
+      return true;
+    });
+    begin = first;
+    __atomic_store_n(&end, last, __ATOMIC_RELEASE);
   }
   return (uintptr_t)address >= begin && (uintptr_t)address < end;
 }

@@ -3,6 +3,7 @@
 // Objects that were there at program start can never be unloaded, so their tables are kept. All others are only
 // looked at inside dl_iterate_phdr (the loader's lock) or while the caller is known to hold them.
 #pragma once
+#include <elf.h>
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,8 +60,27 @@ struct Object {
 bool find_object(const void* address, Object* out);
 bool in_tap(const void* address);
 
-// dl_iterate_phdr, the C library's own.
-int each_object(int (*visit)(dl_phdr_info* info, size_t size, void* data), void* data);
+// dl_iterate_phdr, the C library's own. `visit` takes the loader's word about an object, and returns whether it has
+// seen enough.
+int iterate_objects(int (*visit)(dl_phdr_info* info, size_t size, void* data), void* data);
+template <class Visit> void each_object(Visit visit) {
+  iterate_objects([](dl_phdr_info* info, size_t, void* data) { return (int)(*(Visit*)data)(info); }, &visit);
+}
+Elf elf_of(const dl_phdr_info* info);  // of an object without a dynamic section: empty
+
+#if defined(__x86_64__)
+constexpr unsigned JUMP_SLOT = R_X86_64_JUMP_SLOT, DATA_SLOT = R_X86_64_GLOB_DAT, ABSOLUTE = R_X86_64_64;
+#elif defined(__aarch64__)
+constexpr unsigned JUMP_SLOT = R_AARCH64_JUMP_SLOT, DATA_SLOT = R_AARCH64_GLOB_DAT, ABSOLUTE = R_AARCH64_ABS64;
+#endif
+
+// An object whose slots are set. Its read-only pages are opened at the first slot that lies there.
+struct Opened {
+  Object object;
+  bool opened;
+  bool writable(uintptr_t at);
+  void close();
+};
 
 // called.cc: a call was made; whether calls of a function are not wanted in this recording, whatever its mode.
 void say_called();

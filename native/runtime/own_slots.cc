@@ -1,31 +1,14 @@
 // Libraries that have functions of ours themselves: Vulkan's loader, which calls them and hands out their addresses.
 // Others keep what they looked up in variables of these names. Both must find their own, and not the tap's.
-#include <elf.h>
-#include <sys/mman.h>
-
 #include "objects.h"
 #include "tap.h"
 
 namespace dt {
 namespace {
 
-#if defined(__x86_64__)
-constexpr unsigned JUMP_SLOT = R_X86_64_JUMP_SLOT, DATA_SLOT = R_X86_64_GLOB_DAT, ABSOLUTE = R_X86_64_64;
-#elif defined(__aarch64__)
-constexpr unsigned JUMP_SLOT = R_AARCH64_JUMP_SLOT, DATA_SLOT = R_AARCH64_GLOB_DAT, ABSOLUTE = R_AARCH64_ABS64;
-#endif
-
-struct Slots {
+struct Slots : Opened {
   const Elf& elf;
-  Object object;
-  bool opened = false;
 
-  bool writable(uintptr_t at) {
-    if (at < object.relro_begin || at >= object.relro_end) return true;
-    if (!opened)
-      opened = mprotect((void*)object.relro_begin, object.relro_end - object.relro_begin, PROT_READ | PROT_WRITE) == 0;
-    return opened;
-  }
   // Bound to the tap, or not bound yet.
   bool is_wrong(void* now, unsigned type) {
     Object target;
@@ -53,12 +36,11 @@ void bind_to_itself(const Elf& elf) {
   static uint32_t hash;
   if (!hash) hash = gnu_hash("vkCreateInstance");
   if (!elf.symbols || !elf.strings || !find_symbol(elf, "vkCreateInstance", hash)) return;
-  Slots slots = {elf, {}};
+  Slots slots = {{}, elf};
   if (!find_object(elf.dynamic, &slots.object)) return;
   slots.set(elf.jump_slots, elf.jump_slot_count);
   slots.set(elf.relocations, elf.relocation_count);
-  if (slots.opened)
-    mprotect((void*)slots.object.relro_begin, slots.object.relro_end - slots.object.relro_begin, PROT_READ);
+  slots.close();
 }
 
 }  // namespace dt

@@ -198,35 +198,30 @@ void close_snapshot(Snapshot* s) {
   if (s->at) munmap(s->at, SNAPSHOT_ROOM * sizeof(Loaded));
 }
 
-int add_loaded(dl_phdr_info* info, size_t, void* data) {
-  Snapshot* s = (Snapshot*)data;
+bool add_loaded(Snapshot* s, const dl_phdr_info* info) {
   s->adds = info->dlpi_adds;
-  if (s->count >= s->room) return 1;
+  if (s->count >= s->room) return true;
+  const Elf elf = elf_of(info);
+  if (!elf.dynamic) return false;
   Loaded& o = s->at[s->count];
   o = Loaded{};
   o.base = info->dlpi_addr;
-  for (int i = 0; i < info->dlpi_phnum; i++)
-    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-      o.dynamic = (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-  if (!o.dynamic) return 0;
-  Elf elf = read_elf(o.base, o.dynamic);
+  o.dynamic = elf.dynamic;
   const char* leaf = leaf_of(info->dlpi_name ? info->dlpi_name : "");
   if (*leaf) o.leaf = gnu_hash(leaf);
   if (elf.soname) o.soname = gnu_hash(elf.soname);
   o.gl = is_gl_library(leaf) || is_gl_library(elf.soname);
   o.tap = in_tap(o.dynamic);
   s->count++;
-  return 0;
+  return false;
 }
 
 unsigned long long loads_so_far() {
   unsigned long long adds = 0;
-  each_object(
-      [](dl_phdr_info* info, size_t, void* data) {
-        *(unsigned long long*)data = info->dlpi_adds;
-        return 1;
-      },
-      &adds);
+  each_object([&](const dl_phdr_info* info) {
+    adds = info->dlpi_adds;
+    return true;
+  });
   return adds;
 }
 
@@ -265,7 +260,7 @@ void* in_reached(Snapshot& s, const char* name) {
 void* local_scope(const Object& caller, const char* name) {
   Snapshot s;
   if (!caller.dynamic || !open_snapshot(&s)) return nullptr;
-  each_object(add_loaded, &s);
+  each_object([&](const dl_phdr_info* info) { return add_loaded(&s, info); });
   void* at = nullptr;
   Loaded* self = by_dynamic(s, caller.dynamic);
   if (self) {
@@ -327,42 +322,17 @@ void note_library(const void* address) {
 
 // ---- setting the slots of objects that were opened later ----------------------------------------
 
-bool is_slot(unsigned type) {
-#if defined(__x86_64__)
-  return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || type == R_X86_64_64;
-#elif defined(__aarch64__)
-  return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT || type == R_AARCH64_ABS64;
-#endif
-}
+bool is_data_slot(unsigned type) { return type == DATA_SLOT || type == ABSOLUTE; }
 
-bool is_data_slot(unsigned type) {
-#if defined(__x86_64__)
-  return type == R_X86_64_GLOB_DAT || type == R_X86_64_64;
-#elif defined(__aarch64__)
-  return type == R_AARCH64_GLOB_DAT || type == R_AARCH64_ABS64;
-#endif
-}
-
-// The slots of one new object. Its pages are opened at the first slot that needs it.
-struct Patcher {
+// The slots of one new object.
+struct Patcher : Opened {
   Elf elf;
-  Object object;
   void* root;  // handle of the dlopen that brought it; nullptr: there from the start
   bool deep;   // RTLD_DEEPBIND: local scope before global
-  bool opened;
 
   bool own(const void* address) const {
     Object other;
     return find_object(address, &other) && other.dynamic == object.dynamic;
-  }
-  bool writable(uintptr_t at) {
-    if (at < object.relro_begin || at >= object.relro_end) return true;
-    if (!opened)
-      opened = mprotect((void*)object.relro_begin, object.relro_end - object.relro_begin, PROT_READ | PROT_WRITE) == 0;
-    return opened;
-  }
-  void close() {
-    if (opened) mprotect((void*)object.relro_begin, object.relro_end - object.relro_begin, PROT_READ);
   }
   // The address that the loader gives this object for `name` in a process without the tap.
   void* bound_without_tap(const char* name) {
@@ -411,7 +381,7 @@ struct Patcher {
     for (size_t i = 0; i < count; i++) {
       const ElfW(Rela) & r = relocations[i];
       unsigned index = (unsigned)ELF64_R_SYM(r.r_info);
-      if (!index || !is_slot((unsigned)ELF64_R_TYPE(r.r_info))) continue;
+      if (!index || (ELF64_R_TYPE(r.r_info) != JUMP_SLOT && !is_data_slot((unsigned)ELF64_R_TYPE(r.r_info)))) continue;
       const char* name = elf.strings + elf.symbols[index].st_name;
       if (find_function(name) < 0 && !find_loader_hook(name)) continue;
       uintptr_t at = elf.base + r.r_offset;
@@ -430,7 +400,7 @@ void patch_new_objects(void* handle, int flags, unsigned long long adds_before) 
   if (loads_so_far() == adds_before) return;
   Snapshot now;
   if (!open_snapshot(&now)) return;
-  each_object(add_loaded, &now);
+  each_object([&](const dl_phdr_info* info) { return add_loaded(&now, info); });
   const unsigned long long brought = now.adds - adds_before;
   for (size_t i = brought < now.count ? now.count - brought : 0; i < now.count; i++)
     if (!now.at[i].tap) bind_to_itself(read_elf(now.at[i].base, now.at[i].dynamic));
@@ -613,24 +583,12 @@ void* search(unsigned id) {
   }
   if (!at) {
     // Bound to us although nothing in scope has it: a library that is loaded all the same is what was meant.
-    struct Search {
-      const char* name;
-      uint32_t hash;
-      void* address;
-    } wanted = {name, gnu_hash(name), nullptr};
-    each_object(
-        [](dl_phdr_info* info, size_t, void* data) {
-          Search* s = (Search*)data;
-          for (int i = 0; i < info->dlpi_phnum; i++) {
-            if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-            Elf elf = read_elf(info->dlpi_addr, (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
-            if (elf.dynamic && !in_tap(elf.dynamic) && is_gl_library(elf.soname))
-              s->address = find_symbol(elf, s->name, s->hash);
-          }
-          return s->address ? 1 : 0;
-        },
-        &wanted);
-    at = wanted.address;
+    const uint32_t hash = gnu_hash(name);
+    each_object([&](const dl_phdr_info* info) {
+      const Elf elf = elf_of(info);
+      if (elf.dynamic && !in_tap(elf.dynamic) && is_gl_library(elf.soname)) at = find_symbol(elf, name, hash);
+      return at != nullptr;
+    });
   }
   return at;
 }
@@ -672,16 +630,12 @@ bool is_linked(unsigned id) {
 // Functions of libraries that were unloaded: their places are free again.
 void forget_unloaded() {
   static unsigned long long seen;
-  struct Unloads {
-    unsigned long long subs;
-  } unloads = {0};
-  each_object(
-      [](dl_phdr_info* info, size_t, void* data) {
-        ((Unloads*)data)->subs = info->dlpi_subs;
-        return 1;
-      },
-      &unloads);
-  if (__atomic_exchange_n(&seen, unloads.subs, __ATOMIC_ACQ_REL) == unloads.subs) return;
+  unsigned long long unloads = 0;
+  each_object([&](const dl_phdr_info* info) {
+    unloads = info->dlpi_subs;
+    return true;
+  });
+  if (__atomic_exchange_n(&seen, unloads, __ATOMIC_ACQ_REL) == unloads) return;
   uint32_t n = __atomic_load_n(&g_library_count, __ATOMIC_ACQUIRE);
   for (uint32_t i = 0; i < n; i++) {
     Library& library = g_libraries[i];
@@ -777,28 +731,19 @@ void is_missing(unsigned id) {
 // Several modules can be preloaded: each stands in front of those behind it, and what one finds for the program goes
 // through the next. (Direct calls do so by themselves: the next module's wrapper is what the linker would have found.)
 void* next_module_symbol(const char* name) {
-  struct Search {
-    const char* name;
-    uint32_t hash;
-    bool behind;
-    void* address;
-  } wanted = {name, gnu_hash(name), false, nullptr};
-  each_object(
-      [](dl_phdr_info* info, size_t, void* data) {
-        Search* s = (Search*)data;
-        for (int i = 0; i < info->dlpi_phnum; i++) {
-          if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-          Elf elf = read_elf(info->dlpi_addr, (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
-          if (!elf.dynamic) continue;
-          if (in_tap(elf.dynamic))
-            s->behind = true;
-          else if (s->behind)
-            s->address = find_symbol(elf, s->name, s->hash);
-        }
-        return s->address ? 1 : 0;
-      },
-      &wanted);
-  return wanted.address;
+  const uint32_t hash = gnu_hash(name);
+  bool behind = false;
+  void* at = nullptr;
+  each_object([&](const dl_phdr_info* info) {
+    const Elf elf = elf_of(info);
+    if (!elf.dynamic) return false;
+    if (in_tap(elf.dynamic))
+      behind = true;
+    else if (behind)
+      at = find_symbol(elf, name, hash);
+    return at != nullptr;
+  });
+  return at;
 }
 
 namespace {
