@@ -401,6 +401,32 @@ def test_a_child_that_outlives_the_recording_is_named(
     os.kill(child, signal.SIGKILL)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_wait_for_children_with_a_summary(tmp_path: Path, number: signal.Signals) -> None:
+    trace, child = tmp_path / "t.dtap", tmp_path / "child"
+    background = "import ctypes, os, time; ctypes.CDLL('libEGL.so.1');"
+    background += f"open({str(child)!r}, 'w').write(str(os.getpid())); time.sleep(300)"
+    program = f"""
+import ctypes, os, subprocess, sys, time
+ctypes.CDLL("libEGL.so.1").eglGetError()
+subprocess.Popen([sys.executable, "-c", {background!r}], stderr=subprocess.DEVNULL)
+while not os.path.exists({str(child)!r}): time.sleep(0.01)
+"""
+    command = [sys.executable, "-m", "drawtap", "record", "-o", str(trace), "--", sys.executable, "-c", program]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as recorder:
+        assert recorder.stderr is not None
+        for line in recorder.stderr:
+            if "waiting for what may still draw" in line:
+                break
+        recorder.send_signal(number)
+        said = recorder.stderr.read()
+    os.kill(int(child.read_text()), signal.SIGKILL)
+    assert recorder.returncode == 128 + number, said
+    assert f"{number.name} ended the recording after the program's end" in said
+    assert "it had called nothing when the recording was ended" in said
+    assert "eglGetError" in run_drawtap("list", trace).stdout
+
+
 def test_a_name_that_another_recording_took_is_said_and_left(killed: Killed) -> None:
     killed.trace.unlink(missing_ok=True)
     script = f'cp "$0" {killed.trace}; exec "$@"'

@@ -96,6 +96,8 @@ class Recording:
     foreign: tuple[str, ...] = ()
     #: processes with the tap that ran on when the recording ended, and had called nothing: names and numbers.
     running: tuple[str, ...] = ()
+    #: the signal that ended the recording after the program had ended.
+    stopped_by: int | None = None
 
 
 @dataclass(frozen=True)
@@ -170,9 +172,10 @@ def record(
     the program has ended and a child of it, which it names, may still make its first call.
 
     The program keeps this terminal and its standard streams. Ctrl-C reaches it as always and leaves the recorder
-    to finish the file; SIGTERM and SIGHUP are passed on. Raises UsageError where `output` exists and `force` is
-    not set, ChildError with code 127 or 126 where the program cannot be started, UnavailableError where a part of
-    drawtap is missing.
+    to finish the file. SIGTERM and SIGHUP are passed on; after the program's end they end the wait for children.
+
+    Raises UsageError where `output` exists and `force` is not set, ChildError with code 127 or 126 where the program
+    cannot be started, UnavailableError where a part of drawtap is missing.
     """
     if not program:
         raise UsageError("there is no program to record", hint="drawtap record -o FILE -- PROGRAM ARGUMENTS")
@@ -194,12 +197,13 @@ def record(
             environment = {**_inherited(), "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
             environment |= _token_file(Path(folder)) if how.streaming else {}
             environment |= _layered(Path(folder), tap, modules) if how.layer else loading(executable, [*modules, tap])
-            started = time.monotonic()
-            with _flight(how, drain) as watched:
-                status, seen = _run(executable, program, environment, tap, drain.watch)
-            seconds = time.monotonic() - started
             late = _Late(os.fsencode(socket), tap.name, how.process or "*", waits)
-            drain.finish(status, functools.partial(late.wait, drain))
+            started = time.monotonic()
+            with _handlers({signal.SIGTERM: late.stop, signal.SIGHUP: late.stop}):
+                with _flight(how, drain) as watched:
+                    status, seen = _run(executable, program, environment, tap, drain.watch)
+                seconds = time.monotonic() - started
+                drain.finish(status, functools.partial(late.wait, drain))
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
     # The program's own file first, then the files of its children.
     asked = output if how.ring is None else None
@@ -208,13 +212,7 @@ def record(
     unheard = [] if drain.ended_well else standing  # nobody could say so
     files = sorted(dict.fromkeys([*drain.files, *unheard]), key=lambda path: path != output)
     tapped = True if drain.pids else seen.tapped
-    messages = tuple(drain.messages)
-    if standing and drain.ended_well:  # there was none when this recording began
-        others = ", ".join(file.name for file in drain.files)
-        messages = (*messages, f"{asked} is of another recording" + (f"; this one went to {others}" if others else ""))
-    if watched is not None and watched.failed:
-        of = watched.asked + watched.failed
-        messages = (*messages, f"--when had no answer {watched.failed} of {of} times, the last time: {watched.reason}")
+    messages = _messages(drain, watched, standing if drain.ended_well else ())
     return Recording(
         executable,
         tuple(program[1:]),
@@ -233,7 +231,19 @@ def record(
         (*drain.refused, *_unreached(seen, drain, how.process or "*"), *late.left),
         tuple(dict.fromkeys(drain.foreign)),
         late.others(drain),
+        late.stopped_by,
     )
+
+
+def _messages(drain: Drainer, watched: Watch | None, standing: Sequence[Path]) -> tuple[str, ...]:
+    messages = list(drain.messages)
+    for file in standing:  # there was none when this recording began
+        others = ", ".join(own.name for own in drain.files)
+        messages.append(f"{file} is of another recording" + (f"; this one went to {others}" if others else ""))
+    if watched is not None and watched.failed:
+        of = watched.asked + watched.failed
+        messages.append(f"--when had no answer {watched.failed} of {of} times, the last time: {watched.reason}")
+    return tuple(messages)
 
 
 def _unreached(seen: _Seen, drain: Drainer, wanted: str) -> Iterator[str]:
@@ -661,17 +671,24 @@ class _Late:
     def __init__(self, socket: bytes, tap: str, wanted: str, waits: Callable[[str], None]) -> None:
         # `wanted` is a pattern of names; `waits` as in `record`.
         self.left: tuple[str, ...] = ()
+        self.stopped_by: int | None = None
         self._socket, self._tap, self._wanted, self._waits = b"DRAWTAP_SOCKET=" + socket, tap, wanted, waits
+
+    def stop(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal that ends the wait."""
+        self.stopped_by = number
 
     def wait(self, drain: Drainer) -> None:
         """Wait until each of them with a graphics library has ended or is recorded.
 
-        Ctrl-C leaves them alone. So does the time: a child that stays in the background may never call anything.
+        Ctrl-C and `stop` leave them alone. So does the time: a child in the background may never call anything.
         """
         looks, said = 0, False
         awaited: list[str] = []
         try:
             while drain.running and (awaited := self._running(drain)[0]):
+                if self.stopped_by is not None:
+                    raise KeyboardInterrupt
                 if looks * _LATE_SECONDS >= _PATIENT_SECONDS:
                     return
                 if looks * _LATE_SECONDS >= _SILENT_SECONDS and not said:

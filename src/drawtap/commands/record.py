@@ -315,7 +315,7 @@ def record(
 def _flight_ended(recording: Recording, *, quiet: bool) -> ExitStatus:
     if not quiet or not recording.saved:
         report_verdicts(_flight(recording))
-    return ExitStatus(recording.code)
+    return ExitStatus(_code(recording))
 
 
 def _ended(
@@ -324,9 +324,10 @@ def _ended(
     calls, whole, verdicts = outcome(recording, target, frame_end)
     if not quiet or not calls or not whole:
         report_verdicts(verdicts)
-    if require_calls and not calls and recording.code == 0:
+    code = _code(recording)
+    if require_calls and not calls and code == 0:
         return ExitStatus(3)
-    return ExitStatus(recording.code or (0 if whole else 1))
+    return ExitStatus(code or (0 if whole else 1))
 
 
 def _launched(
@@ -524,7 +525,14 @@ def _ending(recording: Recording) -> list[Verdict]:
         verdicts.append(Verdict("note", "program", f"ended by signal {recording.signal} ({_signal(recording.signal)})"))
     elif recording.code:
         verdicts.append(Verdict("note", "program", f"exit code {recording.code}"))
+    if recording.stopped_by is not None:
+        name = _signal(recording.stopped_by)
+        verdicts.append(Verdict("note", "recorder", f"{name} ended the recording after the program's end"))
     return verdicts
+
+
+def _code(recording: Recording) -> int:
+    return recording.code if recording.stopped_by is None else 128 + recording.stopped_by
 
 
 def _libraries(modules: tuple[str, ...]) -> list[Path]:
