@@ -53,6 +53,7 @@ void forget_blobs();             // payload.cc: a new session knows no content y
 void forget_notes();             // payload.cc: nor the earlier notes
 uint64_t nap_ns(unsigned naps);  // payload.cc: for a chunk, while the drainer may wait for what this thread sends
 void leave_sending();
+void say_unreached(int error);  // unreached.cc: to drawtap record
 namespace gl {
 void forget_natives();           // natives.cc: nor any object
 void reread_context(Thread* t);  // gl_state.cc: what is current on this thread now, and its state
@@ -249,7 +250,10 @@ constexpr time_t HELLO_PATIENCE_S = 10;
 int connect_to(const char* path, int tries) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  if (strlen(path) >= sizeof address.sun_path) return -1;
+  if (strlen(path) >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
   strcpy(address.sun_path, path);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
@@ -264,7 +268,9 @@ int connect_to(const char* path, int tries) {
     timespec nap = {0, 2000000};
     nanosleep(&nap, nullptr);
   }
+  const int error = errno;
   close(fd);
+  errno = error;
   return -1;
 }
 
@@ -584,7 +590,10 @@ bool connect_session(const HeldSignals& held) {
     int fd = -1;
     if (path && *path) {
       fd = connect_to(path, 0);
-      if (fd < 0) complain("cannot reach the recorder at", path);
+      if (fd < 0) {
+        say_unreached(errno);
+        complain("cannot reach the recorder at", path);
+      }
     } else if (output && *output) {
       fd = connect_own_drainer(output);
       if (fd < 0) complain("cannot start drawtap-drain", "is it beside the module?");

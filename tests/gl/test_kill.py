@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import platform
 import random
 import re
 import resource
@@ -363,6 +364,42 @@ def test_a_process_that_cannot_reach_the_recorder_is_named(
     assert recording.files == ()
     (why,) = recording.refused
     assert said in why and "(python" in why
+
+
+SANDBOXED = """
+import ctypes, os, platform, struct
+egl = ctypes.CDLL("libEGL.so.1")
+libc = ctypes.CDLL(None)
+numbers = {{"x86_64": {{"socket": 41, "openat": 257}}, "aarch64": {{"socket": 198, "openat": 56}}}}[platform.machine()]
+filters = struct.pack("=HBBI", 0x20, 0, 0, 0)  # the call's number; the next lines answer EPERM to each of the names
+for name in {names!r}:
+    filters += struct.pack("=HBBI", 0x15, 0, 1, numbers[name]) + struct.pack("=HBBI", 0x06, 0, 0, 0x50001)
+filters = ctypes.create_string_buffer(filters + struct.pack("=HBBI", 0x06, 0, 0, 0x7FFF0000))
+program = ctypes.create_string_buffer(struct.pack("@HP", (len(filters) - 1) // 8, ctypes.addressof(filters)))
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0): os._exit(77)
+egl.eglGetError()
+"""
+
+
+@pytest.mark.parametrize("names", [("socket",), ("socket", "openat")])
+def test_a_sandbox_that_keeps_the_tap_from_the_recorder_is_said(tmp_path: Path, names: tuple[str, ...]) -> None:
+    if platform.machine() not in ("x86_64", "aarch64"):
+        pytest.skip("no numbers of system calls for this machine")
+    trace = tmp_path / "t.dtap"
+    done = run_drawtap("record", "-o", trace, "--", sys.executable, "-c", SANDBOXED.format(names=names))
+    if "exit code 77" in done.stderr:
+        pytest.skip("no seccomp here")
+    assert done.returncode == 1, done.stderr
+    assert "its tap was loaded and could not reach the recorder: Operation not permitted (EPERM)" in done.stderr
+    assert Path(sys.executable).name in done.stderr
+    assert "called nothing" not in done.stderr and not trace.exists()
+
+
+def test_a_sandboxed_program_that_process_leaves_out_is_not_said(tmp_path: Path) -> None:
+    program = SANDBOXED.format(names=("socket",))
+    options = ("-o", tmp_path / "t.dtap", "--process", "other")
+    done = run_drawtap("record", *options, "--", sys.executable, "-c", program)
+    assert "could not reach the recorder" not in done.stderr
 
 
 DAEMON = """

@@ -26,6 +26,7 @@ import drawtap
 from drawtap.capture.drainer import Drainer, Sent
 from drawtap.capture.elf import behind_scripts, is_musl, read_elf
 from drawtap.capture.stream import Streaming
+from drawtap.capture.unreached import Unreached
 from drawtap.errors import ChildError, InputError, UsageError, check_target, did_you_mean
 from drawtap.parts import DRAINER, SIGNATURES, SIGNATURES_VULKAN, TAP, TAP_VULKAN, is_there, part, preloadable
 from drawtap.scratch import Scratch
@@ -197,13 +198,17 @@ def record(
             environment = {**_inherited(), "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
             environment |= _token_file(Path(folder)) if how.streaming else {}
             environment |= _layered(Path(folder), tap, modules) if how.layer else loading(executable, [*modules, tap])
-            late = _Late(os.fsencode(socket), tap.name, how.process or "*", waits)
+            unreached = Unreached(Path(folder), how.process or "*")
+            environment |= unreached.environment()
+            late = _Late(os.fsencode(socket), tap.name, how.process or "*", waits, unreached)
             started = time.monotonic()
             with _handlers({signal.SIGTERM: late.stop, signal.SIGHUP: late.stop}):
                 with _flight(how, drain) as watched:
                     status, seen = _run(executable, program, environment, tap, drain.watch)
                 seconds = time.monotonic() - started
                 drain.finish(status, functools.partial(late.wait, drain))
+            running = late.others(drain)
+            lost = (*_unreached(seen, drain, how.process or "*", unreached), *late.left)
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
     # The program's own file first, then the files of its children.
     asked = output if how.ring is None else None
@@ -211,8 +216,6 @@ def record(
     standing = [asked] if asked is not None and asked not in (*gone, *drain.files) and asked.exists() else []
     unheard = [] if drain.ended_well else standing  # nobody could say so
     files = sorted(dict.fromkeys([*drain.files, *unheard]), key=lambda path: path != output)
-    tapped = True if drain.pids else seen.tapped
-    messages = _messages(drain, watched, standing if drain.ended_well else ())
     return Recording(
         executable,
         tuple(program[1:]),
@@ -221,16 +224,16 @@ def record(
         seconds,
         tuple(files),
         seen.libraries,
-        tapped,
-        messages,
+        True if drain.pids else seen.tapped,
+        _messages(drain, watched, standing if drain.ended_well else ()),
         tuple(drain.sent),
         tuple(drain.saved),
         tuple(drain.kept),
         watched,
         tuple(drain.left_out),
-        (*drain.refused, *_unreached(seen, drain, how.process or "*"), *late.left),
+        (*drain.refused, *lost),
         tuple(dict.fromkeys(drain.foreign)),
-        late.others(drain),
+        running,
         late.stopped_by,
     )
 
@@ -246,10 +249,14 @@ def _messages(drain: Drainer, watched: Watch | None, standing: Sequence[Path]) -
     return tuple(messages)
 
 
-def _unreached(seen: _Seen, drain: Drainer, wanted: str) -> Iterator[str]:
+def _unreached(seen: _Seen, drain: Drainer, wanted: str, unreached: Unreached) -> Iterator[str]:
+    said = unreached.found()
     for pid, (name, why) in seen.strangers.items():
         if pid not in drain.pids and fnmatch.fnmatchcase(name, wanted):
-            yield f"process {pid} ({name}): {why}"
+            said[pid] = f"process {pid} ({name}): {why}"  # this names the cause
+    yield from said.values()
+    if more := unreached.without_room():
+        yield f"{more} more processes, whose tap could not reach the recorder either"
 
 
 @contextlib.contextmanager
@@ -668,8 +675,11 @@ def _stranger(pid: int) -> dict[int, tuple[str, str]]:
 class _Late:
     """Processes with the tap, looked at after the program's end: they may still make their first call."""
 
-    def __init__(self, socket: bytes, tap: str, wanted: str, waits: Callable[[str], None]) -> None:
+    def __init__(
+        self, socket: bytes, tap: str, wanted: str, waits: Callable[[str], None], unreached: Unreached
+    ) -> None:
         # `wanted` is a pattern of names; `waits` as in `record`.
+        self._unreached = unreached
         self.left: tuple[str, ...] = ()
         self.stopped_by: int | None = None
         self._socket, self._tap, self._wanted, self._waits = b"DRAWTAP_SOCKET=" + socket, tap, wanted, waits
@@ -708,12 +718,13 @@ class _Late:
         """Return those with a graphics library, and those without."""
         may_draw: list[str] = []
         others: list[str] = []
+        lost = self._unreached.found()
         for pid in sorted(int(name) for name in _names(Path("/proc")) if name.isdigit()):
             if pid in drain.pids or not self._is_ours(pid):
                 continue
             names = _mapped(pid)
             draws = any(name.startswith(_GRAPHICS_LIBRARIES) and not name.startswith(_SHOWING) for name in names)
-            if self._tap not in names or _stranger(pid):
+            if self._tap not in names or pid in lost or _stranger(pid):
                 continue
             with contextlib.suppress(OSError):
                 name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
