@@ -436,6 +436,22 @@ def test_equal_images_of_nothing_are_said(recordings: Mapping[str, Path], tmp_pa
         assert ("nothing: no call draws into" in done.stdout) is nothing
 
 
+def test_compare_and_simplify_say_where_nothing_is_drawn(recordings: Mapping[str, Path], tmp_path: Path) -> None:
+    """A program that draws into framebuffers of its own alone has windows that are always equal."""
+    whole, hidden = recordings["fbo_chain"], tmp_path / "hidden.dtap"
+    with drawtap.open(whole) as trace:
+        keep = np.ones(len(trace.calls), np.bool_)
+        keep[[seq for (seq,) in trace.sql("SELECT seq FROM draws WHERE framebuffer = 0").fetchall()]] = False
+        write([Part(trace.core, keep=packed(keep).tobytes())], hidden)
+    for recording, nothing in ((whole, False), (hidden, True)):
+        compared = _drawtap("compare", str(recording), str(recording), "--on", "llvmpipe", "--frames", "0:2")
+        lean = str(tmp_path / f"{recording.stem}-lean.dtap")
+        simplified = _drawtap("simplify", str(recording), "-o", lean, "--on", "llvmpipe")
+        for done in (compared, simplified):
+            assert done.returncode == 0, done.stderr
+            assert ("nothing: no call draws into the framebuffer that is shown" in done.stdout) is nothing, done.stdout
+
+
 def test_not_verified_is_said(recordings: Mapping[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "cut.dtap"
     cut = _cut(recordings["wasteful"], out, extract.ExtractOptions("llvmpipe", verify=False), frames="5")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.commands.drawn import draws_into_windows, nothing_drawn
 from drawtap.commands.options import ENGINES_FILE
 from drawtap.errors import UsageError, check_target, no_file
 from drawtap.output.result import Verdict, Verdicts
@@ -74,11 +75,13 @@ def compare(
             frames=frame_range(frames, one),
             bisect=not no_bisect,
         )
+        drawn = not comparison.same or draws_into_windows(one) or draws_into_windows(other)
     if output is not None:
         from drawtap.output.comparison import render
 
         output.write_text(render(_page(comparison)), encoding="utf-8")
-    return Verdicts(_verdicts(comparison, output), data=_data(comparison))
+    warned = [] if drawn else [nothing_drawn("drawtap extract --calls N shows the one current after call N")]
+    return Verdicts([*_verdicts(comparison, output), *warned], data={**_data(comparison), "nothing_drawn": not drawn})
 
 
 def opened(path: Path) -> Trace:

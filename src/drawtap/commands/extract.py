@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.commands.drawn import nothing_drawn
 from drawtap.errors import UsageError, check_target
 from drawtap.output.result import Verdict, Verdicts
 from drawtap.tables.recording import FrameRow
@@ -156,11 +157,7 @@ def _of_nothing(cut: Cut, output: Path) -> Iterator[Verdict]:
             return
         if written.sql(f"SELECT 1 FROM calls WHERE regexp_matches(name, {_PAINTS}) LIMIT 1").fetchall():
             return
-    yield Verdict(
-        "warning",
-        "drawn",
-        "nothing: no call draws into the framebuffer that is shown; --calls N takes the one current after call N",
-    )
+    yield nothing_drawn("--calls N takes the one current after call N")
 
 
 def _as_shown(cut: Cut) -> Iterator[Verdict]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
+from drawtap.commands.drawn import draws_into_windows, nothing_drawn
 from drawtap.errors import UsageError, check_target
 from drawtap.output.result import Rows, Verdict, Verdicts
 
@@ -59,7 +60,11 @@ def simplify(
         raise UsageError("where to?", hint="-o FILE; --dry-run only prints what would be left out")
     check_target(output, force=force, replaced=True)
     done = redundancy.simplify(trace, output, on=on, verify=not no_verify)
-    return Verdicts(_lines(done, output), data={**done.certificate, "path": str(output), "seconds": done.seconds})
+    compared = done.verified != "no" and done.equal and done.shown == "frames"
+    drawn = not compared or draws_into_windows(trace)
+    warned = [] if drawn else [nothing_drawn("drawtap extract --calls N shows the one current after call N")]
+    about = {"path": str(output), "seconds": done.seconds, "nothing_drawn": not drawn}
+    return Verdicts([*_lines(done, output), *warned], data={**done.certificate, **about})
 
 
 def _lines(done: Simplified, output: Path) -> list[Verdict]:
