@@ -2,10 +2,11 @@
 export {bytes, duration} from "./units.js";
 
 /**
- * @param {string} tag
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
  * @param {Record<string, any>} [props] class, text, on (listeners), style, data; anything else is an attribute
  * @param {...(Node|string|null|undefined|false)} children
- * @returns {HTMLElement}
+ * @returns {HTMLElementTagNameMap[T]}
  */
 export function h(tag, props = {}, ...children) {
   const made = document.createElement(tag);
@@ -39,7 +40,7 @@ export function svg(tag, props = {}, ...children) {
     if (key === "text")
       made.textContent = value;
     else if (key === "on")
-      for (const [name, run] of Object.entries(value)) made.addEventListener(name, /** @type {any} */ (run));
+      for (const [name, run] of Object.entries(value)) made.addEventListener(name, run);
     else if (value !== null && value !== undefined && value !== false)
       made.setAttribute(key, String(value));
   }

@@ -13,7 +13,7 @@ export async function unpacked(element) {
   const size = new DataView(all.buffer).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(all.subarray(4, 4 + size)));
   let at = 4 + size;
-  head.columns = head.columns.map((/** @type {[number, number, string]} */[n, planes, kind]) => {
+  head.columns = head.columns.map(([n, planes, kind]) => {
     const part = all.subarray(at, at + n * planes);
     at += n * planes;
     return column(part, n, planes, kind);

@@ -56,7 +56,7 @@ export function read(answer) {
   const whole = (/** @type {number} */ at, /** @type {number} */ count) => new Uint32Array(answer, base + at, count);
   const rows = new Map();
   for (const {id, parts} of head.tracks) {
-    const read = parts.map((/** @type {any} */ p) => {
+    const read = parts.map((p) => {
       if (p.as === "spans")
         return { part: p.part, as: "spans", begin: doubles(p.at, p.n), length: doubles(p.length, p.n),
           id: whole(p.id, p.n), name: whole(p.name, p.n), names: p.names };
@@ -70,7 +70,7 @@ export function read(answer) {
       steps: n,
       end: head.begin + head.step * n,
       parts: read,
-      single: read.every((/** @type {any} */ p) => p.as === "spans"),
+      single: read.every((p) => p.as === "spans"),
       ...inLanes(read)
     });
   }
@@ -149,8 +149,8 @@ export class TimeGraph {
     this.requests = 0;
     this.wakes = false;  // whether arrows of wake-ups are drawn
     this.painter = new Painter(this);
-    this.ruler = /** @type {HTMLCanvasElement} */ (h("canvas", {class: "ruler", "aria-hidden": "true"}));
-    this.canvas = /** @type {HTMLCanvasElement} */ (h("canvas", {class: "graph", "aria-hidden": "true"}));
+    this.ruler = h("canvas", {class: "ruler", "aria-hidden": "true"});
+    this.canvas = h("canvas", {class: "graph", "aria-hidden": "true"});
     this.space = h("div", {class: "high"}, this.canvas);
     this.box =
         h("div", {
@@ -283,7 +283,7 @@ export class TimeGraph {
       const {signal} = (this.asking = new AbortController());
       try {
         this.requests++;
-        const found = await /** @type {any} */ (this.on).levels(missing, from, to, px, signal);
+        const found = await this.on.levels(missing, from, to, px, signal);
         for (const [id, level] of found) this.kept.set(id, level);
         this.asked = "";
         this.draw();
@@ -338,7 +338,7 @@ export class TimeGraph {
     /** @type {Span|null} */
     let best = null;
     let off = slack;
-    level.parts.forEach((/** @type {any} */ p, /** @type {number} */ k) => {
+    level.parts.forEach((p, k) => {
       if (p.as !== "spans") return;
       for (let i = 0; i < p.begin.length; i++) {
         if (level.lanes > 1 && level.lane[k][i] !== lane) continue;
@@ -447,7 +447,7 @@ export class TimeGraph {
     const level = this.kept.get(row.id), said = /** @type {[string, string][]} */ ([["", row.label]]);
     if (level && this.pointer !== null) {
       const i = Math.floor((this.pointer - level.begin) / level.step),
-            named = (/** @type {any} */ p) => row.names?.[p.part] || row.parts[p.part];
+            named = (p) => row.names?.[p.part] || row.parts[p.part];
       for (const p of level.parts) {
         if (p.as === "sums" && p.busy[i])
           said.push([

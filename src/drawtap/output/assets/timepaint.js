@@ -172,7 +172,7 @@ export class Painter {
     g.beginPath();
     g.rect(graph.gutter, y, width - graph.gutter, high);
     g.clip();
-    if (level.parts.some((/** @type {any} */ p) => p.as === "sums")) this.drawSums(g, row, level, y + 2, high - 5);
+    if (level.parts.some((p) => p.as === "sums")) this.drawSums(g, row, level, y + 2, high - 5);
     for (const [k, part] of level.parts.entries()) {
       if (part.as === "values")
         this.drawValues(g, row, level, part, y + 3, high - 7);
@@ -236,13 +236,12 @@ export class Painter {
   drawSums(g, row, level, y, high) {
     const {graph} = this;
     const {a, b} = graph.view, {begin, step, steps} = level;
-    const sums = level.parts.filter((/** @type {any} */ p) => p.as === "sums");
+    const sums = level.parts.filter((p) => p.as === "sums");
     const first = Math.max(Math.floor((a - begin) / step), 0),
           last = Math.min(Math.ceil((b - begin) / step), steps - 1);
     let most = step;
     if (row.shape === "queue")
-      for (let i = first; i <= last; i++)
-        most = Math.max(most, sums.reduce((/** @type {number} */ s, /** @type {any} */ p) => s + p.busy[i], 0));
+      for (let i = first; i <= last; i++) most = Math.max(most, sums.reduce((s, p) => s + p.busy[i], 0));
     for (let i = first; i <= last; i++) {
       // Whole pixels: the edges of neighbours must not shine through.
       const x = Math.round(graph.x(begin + i * step)), w = Math.max(Math.round(graph.x(begin + (i + 1) * step)) - x, 1);

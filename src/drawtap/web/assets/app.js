@@ -31,8 +31,8 @@ function late(id, name, key, load, needsCall = true) {
     name,
     key,
     needsCall,
-    has: (/** @type {any} */ recording, /** @type {any} */ place) => panels?.[`${id}Panel`].has?.(recording, place),
-    show: async (/** @type {any} */ ctx) => (panels ??= await load())[`${id}Panel`].show(ctx)
+    has: (recording, place) => panels?.[`${id}Panel`].has?.(recording, place),
+    show: async (ctx) => (panels ??= await load())[`${id}Panel`].show(ctx)
   };
 }
 const pictures = () => import("./panels_picture.js");
@@ -72,9 +72,7 @@ class Page {
     this.list = new CallList(
         element("list"), {select: (seq, row) => this.selected(seq, row), fail: (error) => this.fail(error)});
     this.filter = new Filter(this);
-    this.marks = new Marks(
-        this,
-        /** @type {HTMLCanvasElement} */ (h("canvas", {id: "marks", hidden: true, title: "findings and problems"})));
+    this.marks = new Marks(this, h("canvas", {id: "marks", hidden: true, title: "findings and problems"}));
     this.list.marks = this.marks;
     element("list").append(this.marks.canvas);
     this.strip = new Strip(element("strip"), {
@@ -158,17 +156,13 @@ class Page {
     this.tabs();
     document.title = `${overview.name}${this.other ? ` and ${this.other.overview.name}` : ""} – drawtap`;
     const losses = overview.problems.length;
-    const choose = this.session.recordings.length > 1 && !this.other &&
+    const choose =
+        this.session.recordings.length > 1 && !this.other &&
         h("select", {
-                     "aria-label": "recording",
-                     on: {
-                       change: (/** @type {any} */ e) =>
-                           this.store.set({rec: Number(e.target.value), call: null, filter: "", pin: null})
-                     }
-                   },
-          ...this.session.recordings.map(
-              (/** @type {any} */ one, /** @type {number} */ i) =>
-                  h("option", {value: i, text: named(one), selected: i === index})));
+          "aria-label": "recording",
+          on: {change: (e) => this.store.set({rec: Number(e.target.value), call: null, filter: "", pin: null})}
+        },
+          ...this.session.recordings.map((one, i) => h("option", {value: i, text: named(one), selected: i === index})));
     if (this.other)
       this.pairHead(overview, this.other.overview);
     else
@@ -218,24 +212,24 @@ class Page {
 
   /** A choice of what to compare with. @param {number} index */
   partners(index) {
-    const others = this.session.recordings.map((/** @type {any} */ one, /** @type {number} */ i) => ({one, i}))
-                       .filter((/** @type {any} */ {one, i}) => i !== index && one.kind !== "kernel");
+    const others =
+        this.session.recordings.map((one, i) => ({one, i})).filter(({one, i}) => i !== index && one.kind !== "kernel");
     if (!others.length || this.session.recordings[index].kind === "kernel") return null;
     return h(
         "select", {
           "aria-label": "compare with",
           on: {
-            change: (/** @type {any} */ e) =>
+            change: (e) =>
                 this.store.set({with: Number(e.target.value), callb: null, filter: "", pin: null, tab: "call"})
           }
         },
         h("option", {value: "", text: "compare with …", selected: true}),
-        ...others.map((/** @type {any} */ {one, i}) => h("option", {value: i, text: named(one)})));
+        ...others.map(({one, i}) => h("option", {value: i, text: named(one)})));
   }
 
   /** @param {any} a @param {any} b */
   pairHead(a, b) {
-    const one = (/** @type {string} */ side, /** @type {any} */ overview, /** @type {any} */ recording) =>
+    const one = (/** @type {string} */ side, overview, recording) =>
         h("span", {class: "side"}, h("em", {class: "kind", text: side}), h("b", {text: named(overview)}),
           ` ${number(overview.calls)} calls, ${number(overview.frames)} frames`,
           overview.problems.length > 0 &&
@@ -332,8 +326,7 @@ class Page {
     this.counting.catch((error) => this.fail(error));
     await this.series.load();
     if (recording !== this.recording) return;
-    this.list.columns =
-        new Set((this.notes.data.columns ?? ["seq", "duration"]).filter((/** @type {string} */ key) => key in COLUMNS));
+    this.list.columns = new Set((this.notes.data.columns ?? ["seq", "duration"]).filter((key) => key in COLUMNS));
     await this.bars();
     await this.chosenSeries(this.notes.data.columns ?? []);
     await this.marks.load(recording.calls <= AUTOMATIC);
@@ -398,7 +391,7 @@ class Page {
   toolbar() {
     const {place} = this.store, hides = this.set && place.mode === "hide";
     if (this.pair) {
-      const holds = (/** @type {any} */ side, /** @type {string} */ name) =>
+      const holds = (side, /** @type {string} */ name) =>
           button(name, () => this.store.set({hold: place.hold === side ? "" : side}), {
             "aria-pressed": String(place.hold === side),
             title: `cursor ${side.toUpperCase()} stays where it is while you go through the list (H)`
@@ -420,7 +413,7 @@ class Page {
         element("bar"),
         ...[["tree", "frames"], ["flat", "all calls"]].map(
             ([key, name]) => button(
-                name, () => this.store.set({list: /** @type {any} */ (key)}),
+                name, () => this.store.set({list: key}),
                 {"aria-pressed": String(place.list === key && !hides), disabled: hides})),
         h("span", {class: "gap"}),
         ...Object.entries(COLUMNS).map(
@@ -431,11 +424,8 @@ class Page {
             (one) =>
                 button(one.name, () => this.column(one.key), {"aria-pressed": "true", title: `no column ${one.name}`})),
         Boolean(this.series?.list.length) &&
-            h("select", {
-              class: "more",
-              "aria-label": "one column more",
-              on: {change: (/** @type {any} */ e) => this.column(e.target.value)}
-            },
+            h("select",
+              {class: "more", "aria-label": "one column more", on: {change: (e) => this.column(e.target.value)}},
               h("option", {value: "", text: "+ column"}),
               ...this.series.list.filter((one) => !this.list.series.some((there) => there.key === one.key))
                   .map((one) => h("option", {value: one.key, text: one.name}))));
@@ -529,9 +519,7 @@ class Page {
          frame >= 0 && frame < this.recording.frameCount && looked < 2000; frame += step, looked++) {
       if (!this.recording.frames.draws[frame]) continue;
       const {seqs, kinds} = await this.recording.outline(frame);
-      const draws = seqs.filter(
-          (/** @type {number} */ seq, /** @type {number} */ i) =>
-              kinds[i] === "draw" && (step > 0 ? seq > here : seq < here));
+      const draws = seqs.filter((seq, i) => kinds[i] === "draw" && (step > 0 ? seq > here : seq < here));
       if (draws.length) return this.go(step > 0 ? draws[0] : draws.at(-1));
     }
     this.say("no draw there");
@@ -601,7 +589,7 @@ class Page {
     try {
       await insist(() => panel.show(this.context(box, asking)), asking.signal);
     } catch (error) {
-      const e = /** @type {any} */ (error);
+      const e = error;
       if (!(error instanceof ServerError) && !asking.signal.aborted) console.error(error);  // a mistake of the page
       if (!asking.signal.aborted)
         fill(
@@ -649,7 +637,7 @@ class Page {
 
   /** @param {unknown} error */
   fail(error) {
-    const e = /** @type {any} */ (error);
+    const e = error;
     if (e.name === "AbortError") return;
     element("message").textContent = e.hint ? `${e.message} (${e.hint})` : e.message;
     element("message").className = "bad";
@@ -663,7 +651,7 @@ class Page {
     this.strip.call = call ?? undefined;
     this.strip.mark();
     if (this.pair) {
-      const of = (/** @type {string} */ side, /** @type {any} */ recording, /** @type {number|null} */ at) =>
+      const of = (/** @type {string} */ side, recording, /** @type {number|null} */ at) =>
           (at === null ? "" : `${side}: call ${number(at)}, frame ${number(recording.frameOf(at))}`);
       element("place").textContent =
           [of("A", this.recording, call), of("B", this.other, callb)].filter(Boolean).join("  ·  ");
@@ -732,7 +720,7 @@ function hearFailures() {
     if (event.reason?.name === "AbortError")
       event.preventDefault();
     else
-      /** @type {any} */ (globalThis).drawtap?.fail?.(event.reason);
+      globalThis.drawtap?.fail?.(event.reason);
   });
 }
 
@@ -756,7 +744,7 @@ async function main() {
     document.body.dataset.ready = "true";
     page.later?.();
   } catch (error) {
-    const e = /** @type {any} */ (error);
+    const e = error;
     stop(e.message, e.hint ?? "");
   }
 }

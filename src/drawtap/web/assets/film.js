@@ -129,7 +129,7 @@ export class Film {
       for (let i = 3; i < data.length; i += 4) data[i] = 255;
       known.set(path, new ImageData(data, head.width, head.height));
     } catch (error) {
-      const {status, message} = /** @type {any} */ (error);
+      const {status, message} = error;
       if (running.signal.aborted) return;
       if (status === 409)
         await new Promise((done) => setTimeout(done, AGAIN));
@@ -236,7 +236,7 @@ export function cameFrom(path) {
 
 /** @param {ImageData} image */
 function drawn(image) {
-  const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", {width: image.width, height: image.height}));
+  const canvas = h("canvas", {width: image.width, height: image.height});
   canvas.getContext("2d")?.putImageData(image, 0, 0);
   return canvas;
 }

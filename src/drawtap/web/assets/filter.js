@@ -99,7 +99,7 @@ export class Filter {
           page.strip.density = await get(`${page.recording.number}/set/${page.set.id}/density?buckets=1024`, signal);
       } catch (error) {
         if (signal.aborted) return;
-        const e = /** @type {any} */ (error);
+        const e = error;
         if (!page.pair) page.strip.density = [];  // of what was found before the mistake
         answer.className = "bad";
         answer.textContent = e.message;
@@ -132,10 +132,9 @@ export class Filter {
           await Promise.all(sides.map(({number: of, name}) => get(`${of}/filter/${name}?buckets=1024`, ended)))
               .catch(() => []);
       if (ended.aborted) return;
-      const known = found.filter((/** @type {any} */ one) => one.until);  // there is none before the first piece
+      const known = found.filter((one) => one.until);  // there is none before the first piece
       if (!known.length) continue;
-      const sum = (/** @type {"count"|"until"|"of"} */ key) =>
-          known.reduce((/** @type {number} */ all, /** @type {any} */ one) => all + one[key], 0);
+      const sum = (/** @type {"count"|"until"|"of"} */ key) => known.reduce((all, one) => all + one[key], 0);
       answer.textContent =
           `${number(sum("count"))} so far, in ${Math.floor((100 * sum("until")) / sum("of"))} % of the calls …`;
       if (page.pair) continue;

@@ -55,7 +55,7 @@ class Filed {
     if (!found) throw new Error("This file has no details of this cell: drawtap corpus serve shows them.");
     return found;
   }
-  async picture(/** @type {any} */ cell, /** @type {string} */ what) {
+  async picture(cell, /** @type {string} */ what) {
     const found = cell.pictures?.[what];
     if (!found)
       throw new Error(
@@ -79,17 +79,15 @@ export class FleetPage {
     document.body.classList.add("fleet");
     document.title = "corpus – drawtap";
     this.keys = new Keys(this.commands(), (error) => this.say(/** @type {Error} */ (error).message, true));
-    this.find = /** @type {HTMLInputElement} */ (h("input", {
+    this.find = h("input", {
       type: "search",
       size: 26,
       placeholder: "name, id, tag=value   ( / )",
       "aria-label": "find recordings",
       on: {input: () => this.go({find: this.find.value})}
-    }));
-    this.label = /** @type {HTMLSelectElement} */ (
-        h("select", {"aria-label": "label", on: {change: () => this.go({label: this.label.value})}}));
-    this.by = /** @type {HTMLSelectElement} */ (
-        h("select", {"aria-label": "groups", on: {change: () => this.go({by: this.by.value})}}));
+    });
+    this.label = h("select", {"aria-label": "label", on: {change: () => this.go({label: this.label.value})}});
+    this.by = h("select", {"aria-label": "groups", on: {change: () => this.go({by: this.by.value})}});
     this.count = h("i", {role: "status"});
     this.head = h("div", {class: "grid head", role: "row"});
     this.spacer = h("div", {class: "spacer"});
@@ -124,7 +122,7 @@ export class FleetPage {
   async load(fresh = false) {
     this.data = await this.source.matrix(fresh);
     const {labels, builds, columns, rows, red} = this.data;
-    const isRed = new Set(red.map((/** @type {string} */ one) => labels.indexOf(one)));
+    const isRed = new Set(red.map((one) => labels.indexOf(one)));
     this.red = isRed;
     // The worst label of each recording says where it stands.
     this.worst = rows.map(() => labels.length);
@@ -138,15 +136,15 @@ export class FleetPage {
         }
       }
     }
-    const tags = [...new Set(rows.flatMap((/** @type {any[]} */ row) => Object.keys(row[3])))].sort();
-    const used = labels.filter((/** @type {string} */ _, /** @type {number} */ i) => there.has(i));
+    const tags = [...new Set(rows.flatMap((row) => Object.keys(row[3])))].sort();
+    const used = labels.filter((_, i) => there.has(i));
     fill(
         this.label, h("option", {value: "", text: "all labels"}), h("option", {value: "red", text: "what is red"}),
-        ...used.map((/** @type {string} */ one) => h("option", {value: one, text: `${sign(one)[0]} ${one}`})));
+        ...used.map((one) => h("option", {value: one, text: `${sign(one)[0]} ${one}`})));
     fill(
         this.by, h("option", {value: "", text: "the worst first"}),
         ...tags.map((one) => h("option", {value: one, text: `by ${one}`})));
-    const cuts = rows.filter((/** @type {any} */ _, /** @type {number} */ r) => this.isBareCut(r)).length;
+    const cuts = rows.filter((_, r) => this.isBareCut(r)).length;
     const notes = [
       counted(rows.length - cuts, "recording"), cuts && `${counted(cuts, "cut")} of them`,
       counted(builds.length, "build"), this.data.older && `${this.data.older} older ones left out`,
@@ -157,7 +155,7 @@ export class FleetPage {
     this.scroller.style.setProperty("--builds", String(builds.length));
     fill(
         this.head, h("span", {class: "name", role: "columnheader", text: "recording"}),
-        ...builds.map((/** @type {any} */ b, /** @type {number} */ i) => this.headOf(b, columns[i])));
+        ...builds.map((b, i) => this.headOf(b, columns[i])));
   }
 
   /** Is the recording a cut of a verdict, which no build has played? @param {number} r */
@@ -166,26 +164,16 @@ export class FleetPage {
   /** The outcomes of all recordings on a build. @param {any} build @param {any} column */
   headOf(build, column) {
     const {labels} = this.data;
-    const twice = this.data.builds.filter((/** @type {any} */ one) => one.name === build.name).length > 1;
-    const red = column.images
-                    .map(
-                        (/** @type {number} */ one, /** @type {number} */ r) =>
-                            this.red?.has(one) || this.red?.has(column.speed[r]))
-                    .filter(Boolean)
-                    .length;
-    const open = column.speed.filter((/** @type {number} */ one) => labels[one] === "unknown").length;
-    const shows = column.detectable
-                      .filter(
-                          (/** @type {any} */ one, /** @type {number} */ r) =>
-                              one !== null && labels[column.speed[r]] === "unknown")
-                      .sort((/** @type {number} */ a, /** @type {number} */ b) => a - b);
-    const effects = column.effect.filter((/** @type {any} */ one) => one !== null);
-    const mean = effects.length ? 100 *
-            Math.expm1(
-                effects.reduce(
-                    (/** @type {number} */ sum, /** @type {number} */ one) => sum + Math.log1p(one / 100), 0) /
-                effects.length) :
-                                  null;
+    const twice = this.data.builds.filter((one) => one.name === build.name).length > 1;
+    const red =
+        column.images.map((one, r) => this.red?.has(one) || this.red?.has(column.speed[r])).filter(Boolean).length;
+    const open = column.speed.filter((one) => labels[one] === "unknown").length;
+    const shows = column.detectable.filter((one, r) => one !== null && labels[column.speed[r]] === "unknown")
+                      .sort((a, b) => a - b);
+    const effects = column.effect.filter((one) => one !== null);
+    const mean = effects.length ?
+        100 * Math.expm1(effects.reduce((sum, one) => sum + Math.log1p(one / 100), 0) / effects.length) :
+        null;
     const told = [
       `${build.name} (${build.key.slice(0, 8)})`, build.renderer, build.version, `${red} red`,
       mean !== null && `slower by ${percent(mean)} (geometric mean of ${effects.length})`,
@@ -233,16 +221,15 @@ export class FleetPage {
       const [trace, file, , tags] = rows[r];
       if (!find && !by && this.isBareCut(r)) return false;
       const text = () => `${file} ${Object.entries(tags).map(([n, v]) => `${n}=${v}`).join(" ")}`.toLowerCase();
-      if (words.length && !words.every((/** @type {string} */ word) => trace.startsWith(word) || text().includes(word)))
-        return false;
+      if (words.length && !words.every((word) => trace.startsWith(word) || text().includes(word))) return false;
       if (label === "red") return this.red?.has(this.worst[r]);
-      return wanted < 0 || columns.some((/** @type {any} */ c) => c.images[r] === wanted || c.speed[r] === wanted);
+      return wanted < 0 || columns.some((c) => c.images[r] === wanted || c.speed[r] === wanted);
     };
     const key = JSON.stringify([find, label, by]);
     if (key === this.arranged && this.view.of === this.data) return this.draw();
     this.arranged = key;
     /** @type {number[]} */
-    const all = rows.map((/** @type {any} */ _, /** @type {number} */ r) => r);
+    const all = rows.map((_, r) => r);
     const chosen = all.filter(fits), cuts = all.filter((r) => this.isBareCut(r)).length;
     const order = (/** @type {number} */ a, /** @type {number} */ b) => this.worst[a] - this.worst[b] ||
         (rows[a][1] < rows[b][1]     ? -1 :
@@ -294,7 +281,7 @@ export class FleetPage {
   /** @param {number} r @param {number} place */
   rowOf(r, place) {
     const [trace, file, frames, tags] = this.data.rows[r], {labels, columns, builds} = this.data;
-    const cells = columns.map((/** @type {any} */ c, /** @type {number} */ i) => {
+    const cells = columns.map((c, i) => {
       const images = labels[c.images[r]], speed = labels[c.speed[r]];
       const chosen = trace === this.place.trace && builds[i].key === this.place.build;
       const [glyph, tone] = images ? sign(images) : ["", "soft"];
@@ -347,10 +334,10 @@ export class FleetPage {
 
   /** The build of a recording that has the worst label. @param {string} trace */
   worstBuild(trace) {
-    const {rows, columns, builds} = this.data, r = rows.findIndex((/** @type {any[]} */ row) => row[0] === trace);
-    const rank = (/** @type {any} */ c) => Math.min(...[c.images[r], c.speed[r]].filter((one) => one >= 0), Infinity);
+    const {rows, columns, builds} = this.data, r = rows.findIndex((row) => row[0] === trace);
+    const rank = (c) => Math.min(...[c.images[r], c.speed[r]].filter((one) => one >= 0), Infinity);
     let best = builds.length - 1;
-    columns.forEach((/** @type {any} */ c, /** @type {number} */ i) => {
+    columns.forEach((c, i) => {
       if (rank(c) < rank(columns[best])) best = i;
     });
     return builds[best]?.key ?? "";
@@ -375,7 +362,7 @@ export class FleetPage {
     const rowsSeen = this.view.filter((one) => typeof one === "number");
     if (!rowsSeen.length || !builds.length) return;
     const r = rowsSeen.findIndex((one) => rows[one][0] === this.place.trace),
-          c = builds.findIndex((/** @type {any} */ b) => b.key === this.place.build);
+          c = builds.findIndex((b) => b.key === this.place.build);
     const row = Math.min(Math.max(r < 0 ? 0 : r + step[0], 0), rowsSeen.length - 1),
           column = Math.min(Math.max(c < 0 ? builds.length - 1 : c + step[1], 0), builds.length - 1);
     this.select(rowsSeen[row], builds[column].key);
@@ -396,7 +383,7 @@ export class FleetPage {
     const {columns, builds, rows} = this.data, found = [];
     for (const one of this.view)
       if (typeof one === "number")
-        columns.forEach((/** @type {any} */ c, /** @type {number} */ i) => {
+        columns.forEach((c, i) => {
           if (this.red?.has(c.images[one]) || this.red?.has(c.speed[one])) found.push([one, builds[i].key]);
         });
     if (!found.length) return this.say("nothing is red here");
@@ -433,7 +420,7 @@ export class FleetPage {
         if (signal.aborted) return;
         fill(
             panel, h("p", {class: "bad", text: /** @type {Error} */ (error).message}),
-            h("p", {}, h("i", {text: /** @type {any} */ (error).hint ?? ""})));
+            h("p", {}, h("i", {text: error.hint ?? ""})));
       }
     }
     panel.dataset.ready = "yes";
@@ -488,7 +475,7 @@ export class FleetPage {
                 ...["machine", "pairs", "spread", "last"].map((text, i) => h("th", {class: i % 3 ? "n" : "", text})))),
             h("tbody", {},
               ...machines.map(
-                  (/** @type {any} */ m) =>
+                  (m) =>
                       h("tr", {}, h("td", {class: "mono", text: m.name || "unnamed"}),
                         h("td", {class: "n", text: number(m.pairs)}),
                         h("td", {class: "n", text: `${(100 * m.spread).toFixed(2)} %`}),
@@ -497,7 +484,7 @@ export class FleetPage {
 
   /** @param {any} cell @param {AbortSignal} signal */
   detail(cell, signal) {
-    const row = this.data.rows.find((/** @type {any[]} */ one) => one[0] === cell.trace);
+    const row = this.data.rows.find((one) => one[0] === cell.trace);
     const [glyph, tone] = cell.label ? sign(cell.label) : ["", "soft"], {run, speed} = cell;
     const facts = [
       [
@@ -540,7 +527,7 @@ export class FleetPage {
           ...facts.map(
               ([name, value]) =>
                   h("tr", {}, h("th", {scope: "row", text: /** @type {string} */ (name)}),
-                    h("td", {class: "wrap"}, /** @type {any} */ (value)))))),
+                    h("td", {class: "wrap"}, value))))),
       ...(cell.frame !== null && (cell.got || cell.right) ? this.pictures(cell, signal) : []),
       ...(cell.got ? [this.deciding(cell)] : []),
       ...(cell.decisions.length ?
@@ -551,7 +538,7 @@ export class FleetPage {
                        cell.decisions[0].label} for ${cell.decisions[0].family}`
                  }),
                  h("ul",
-                   {}, ...cell.decisions.map((/** @type {any} */ d) => h("li", {
+                   {}, ...cell.decisions.map((d) => h("li", {
                                                text: `${when(d.decided)} ${d.who}: ${d.label} for ${d.family}, ${
                                                    d.frames} frames: ${d.why}`
                                              }))))] :
@@ -568,7 +555,7 @@ export class FleetPage {
               []),
       h("h2", {text: "Repeat it here"}),
       ...cell.commands.map(
-          (/** @type {string} */ text) =>
+          (text) =>
               h("div", {class: "command"}, h("pre", {text: `$ ${text}`}),
                 button(
                     "copy",
@@ -633,19 +620,19 @@ export class FleetPage {
                          "or the corpus asks for signatures and the server has no key." :
                      "drawtap corpus approve and reject decide, or the page that drawtap corpus serve shows."
                }));
-    const why = /** @type {HTMLInputElement} */ (h("input", {
+    const why = h("input", {
       type: "text",
       class: "why",
       placeholder: "the reason; it stays beside the decision",
       "aria-label": "reason",
       maxlength: "2000"
-    }));
-    const scope = /** @type {HTMLSelectElement} */ (
+    });
+    const scope =
         h("select", {"aria-label": "which frames"}, h("option", {value: "frame", text: `frame ${cell.frame}`}),
-          h("option", {value: "all", text: "all frames of the run"})));
-    const family = /** @type {HTMLSelectElement} */ (
+          h("option", {value: "all", text: "all frames of the run"}));
+    const family =
         h("select", {"aria-label": "family"},
-          ...familiesOf(cell.build.family).map((one) => h("option", {value: one, text: `for ${one}`}))));
+          ...familiesOf(cell.build.family).map((one) => h("option", {value: one, text: `for ${one}`})));
     const decide = async (/** @type {string} */ label) => {
       if (!why.value.trim()) {
         why.focus();
@@ -692,8 +679,8 @@ export class FleetPage {
                                         (100 * (cell.threshold ?? 0)).toFixed(1)} %, which counts as nothing. ${
                                         cell.machines
                                             .map(
-                                                (/** @type {any} */ m) => `Machine ${m.name || "unnamed"}: ${
-                                                    m.pairs} pairs, spread ${(100 * m.spread).toFixed(2)} %.`)
+                                                (m) => `Machine ${m.name || "unnamed"}: ${m.pairs} pairs, spread ${
+                                                    (100 * m.spread).toFixed(2)} %.`)
                                             .join(" ")}`
                                   }))
               ] :

@@ -37,12 +37,11 @@ const middle = (values) => {
  * @param {any} cell
  */
 export function pairPlot(cell) {
-  const height = 200, shares = cell.pairs.map((/** @type {any[]} */ one) => 100 * Math.expm1(one[0]));
+  const height = 200, shares = cell.pairs.map((one) => 100 * Math.expm1(one[0]));
   const {effect, low, high} = cell.speed, bound = 100 * (cell.threshold ?? 0);
   // One pair that was disturbed may not press all others into a line: it stands at the edge.
-  const far = middle(shares.map((/** @type {number} */ s) => Math.abs(s - middle(shares)))) * 8 + 2 * bound;
-  const near =
-      shares.map((/** @type {number} */ s) => Math.max(middle(shares) - far, Math.min(middle(shares) + far, s)));
+  const far = middle(shares.map((s) => Math.abs(s - middle(shares)))) * 8 + 2 * bound;
+  const near = shares.map((s) => Math.max(middle(shares) - far, Math.min(middle(shares) + far, s)));
   const {y, lines} =
       axis([...near, bound, -bound, ...[low, high].filter((v) => v !== null).map((v) => 100 * v)], height);
   const x = (/** @type {number} */ i) => LEFT + 10 + ((i + 0.5) / shares.length) * (WIDE - LEFT - 20 - EDGE);
@@ -65,7 +64,7 @@ export function pairPlot(cell) {
       effect !== null &&
           svg("line", {class: "estimate", x1: LEFT, x2: WIDE - EDGE, y1: y(100 * effect), y2: y(100 * effect)}),
       ...near.map(
-          (/** @type {number} */ share, /** @type {number} */ i) => svg(
+          (share, i) => svg(
               "circle", {
                 class: `dot ${cell.pairs[i][1] ? "" : "hollow"} ${share === shares[i] ? "" : "far"}`,
                 cx: x(i),
@@ -84,23 +83,19 @@ export function pairPlot(cell) {
  * @param {any} history @param {string} chosen key of a build @param {(key: string) => void} go
  */
 export function historyPlot(history, chosen, go) {
-  const {builds} = history, timed = builds.filter((/** @type {any} */ b) => b.effect !== null);
+  const {builds} = history, timed = builds.filter((b) => b.effect !== null);
   const height = timed.length ? 170 : 56, foot = 26;
-  const {y, lines} = axis(timed.map((/** @type {any} */ b) => 100 * b.effect), height - foot);
+  const {y, lines} = axis(timed.map((b) => 100 * b.effect), height - foot);
   const x = (/** @type {number} */ i) => LEFT + 14 + ((i + 0.5) / builds.length) * (WIDE - LEFT - 28 - EDGE);
   const every = Math.ceil(builds.length / 9);
-  const path = builds
-                   .map(
-                       (/** @type {any} */ b, /** @type {number} */ i) =>
-                           (b.effect === null ? null : `${x(i)},${y(100 * b.effect)}`))
-                   .filter(Boolean)
-                   .join(" ");
+  const path =
+      builds.map((b, i) => (b.effect === null ? null : `${x(i)},${y(100 * b.effect)}`)).filter(Boolean).join(" ");
   return svg(
       "svg", {viewBox: `0 0 ${WIDE} ${height}`, class: "plot", role: "img", "aria-label": `${builds.length} builds`},
       ...(timed.length ? lines : []), svg("polyline", {class: "course", points: path}),
       ...builds
           .flatMap(
-              (/** @type {any} */ b, /** @type {number} */ i) =>
+              (b, i) =>
                   [b.change !== null && svg("line", {
                      class: "change",
                      x1: (x(i) + x(Math.max(0, i - 1))) / 2,

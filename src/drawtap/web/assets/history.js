@@ -30,7 +30,7 @@ export function pixelHistory(ctx, seq, of, px) {
   insist(() => get(path, ctx.signal), ctx.signal)
       .then(
           (found) => {
-            const wrote = found.events.filter((/** @type {any} */ e) => e.outcome === "wrote").length;
+            const wrote = found.events.filter((e) => e.outcome === "wrote").length;
             const rest = found.events.length - wrote;
             fill(
                 box,
@@ -60,7 +60,7 @@ function table(ctx, found) {
   return h(
       "div", {class: "scroll"},
       h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", {text, scope: "col"})))),
-        h("tbody", {}, ...found.events.map((/** @type {any} */ event) => row(ctx, event, found.format)))));
+        h("tbody", {}, ...found.events.map((event) => row(ctx, event, found.format)))));
 }
 
 /** The history as a table of columns. @param {any} found */
@@ -70,7 +70,7 @@ function records({events}) {
   return {
     columns: ["seq", "name", "outcome", "reason", ...values.map(([name]) => name)],
     rows: events.map(
-        (/** @type {any} */ event) =>
+        (event) =>
             [event.call, event.name, event.outcome, event.reason,
              ...values.map(([, when, part]) => event[when][part]?.map(short).join(" ") ?? null)])
   };
@@ -111,13 +111,12 @@ function one(part, v, format) {
   if (!v) return ["not played"];
   if (part !== "color") return [short(v[0])];
   const scale = format === "unorm8" ? 1 : 255;
-  const [r, g, b] = v.map((/** @type {any} */ n) => Math.max(0, Math.min(255, Math.round(Number(n) * scale))) || 0);
+  const [r, g, b] = v.map((n) => Math.max(0, Math.min(255, Math.round(Number(n) * scale))) || 0);
   const patch = h("span", {class: "patch", style: {background: `rgb(${r} ${g} ${b})`}, "aria-hidden": "true"});
   return [h("span", {class: "whole"}, patch, v.map(short).join(" "))];
 }
 
-const short = (/** @type {any} */ v) =>
-    (typeof v === "number" && !Number.isInteger(v) ? String(Number(v.toPrecision(6))) : String(v));
+const short = (v) => (typeof v === "number" && !Number.isInteger(v) ? String(Number(v.toPrecision(6))) : String(v));
 
 /** The number of fragments that each test lets through, where the driver counts them. @param {any} event */
 function steps(event) {

@@ -208,9 +208,7 @@ export class ImageView {
     this.stats = span(image);
     [this.low, this.high] = this.how.fit ? [0, this.stats.most || 1] : first(image);
     this.only = "";
-    this.canvas =
-        (painted.canvas ??=
-             /** @type {HTMLCanvasElement} */ (h("canvas", {width, height, role: "img", tabindex: "0"})));
+    this.canvas = (painted.canvas ??= h("canvas", {width, height, role: "img", tabindex: "0"}));
   }
 
   /**
@@ -263,7 +261,7 @@ export class ImageView {
     for (const one of how.over ?? []) {
       one.style.width = canvas.style.width;
       one.style.height = `${(height / width) * parseFloat(canvas.style.width)}px`;
-      /** @type {any} */ (one).drawAt?.(parseFloat(canvas.style.width) / width);
+      one.drawAt?.(parseFloat(canvas.style.width) / width);
     }
     this.place();
     for (const b of this.tools) {
@@ -350,8 +348,7 @@ export class ImageView {
 
   /** @param {number} now @param {(v: number) => void} set @param {string} name */
   limit(now, set, name) {
-    const input = /** @type {HTMLInputElement} */ (
-        h("input", {type: "number", step: "any", value: String(now), "aria-label": name}));
+    const input = h("input", {type: "number", step: "any", value: String(now), "aria-label": name});
     input.addEventListener("input", () => {
       set(Number(input.value));
       this.paint();
@@ -362,9 +359,9 @@ export class ImageView {
   histogram() {
     const {painted, image, stats} = this;
     if (painted.bars) return painted.bars;
-    const bars = /** @type {HTMLCanvasElement} */ (
+    const bars =
         h("canvas",
-          {width: 256, height: 60, role: "img", "aria-label": `histogram from ${stats.least} to ${stats.most}`}));
+          {width: 256, height: 60, role: "img", "aria-label": `histogram from ${stats.least} to ${stats.most}`});
     setTimeout(() => histogram(bars, image, stats));  // the picture comes first
     return (painted.bars = bars);
   }

@@ -53,7 +53,7 @@ export const contentionPanel = {
     const found = await windowed(ctx, "contention");
     if (!found) return wait(ctx);
     const {answer, head} = found, {graph} = ctx.timeline;
-    const worst = (/** @type {any} */ f) => f.worst_at_ns === null ?
+    const worst = (f) => f.worst_at_ns === null ?
         null :
         button(
             `show the worst: ${duration(f.worst_ns)}`,
@@ -61,8 +61,7 @@ export const contentionPanel = {
     fill(
         ctx.element,
         h("h2", {text: "Who keeps whom waiting"}, head),
-        ...answer.problems.map(
-            (/** @type {any} */ p) => h("p", {class: "bad", text: `▲ ${p.kind}: ${p.where}: ${p.text}`})),
+        ...answer.problems.map((p) => h("p", {class: "bad", text: `▲ ${p.kind}: ${p.where}: ${p.text}`})),
         answer.findings.length > 0 &&
             h("table", {},
               h("thead", {},
@@ -71,13 +70,13 @@ export const contentionPanel = {
                       (text) => h("th", {text, class: ["cost", "share", "times"].includes(text) ? "n" : ""})))),
               h("tbody", {},
                 ...answer.findings.map(
-                    (/** @type {any} */ f) =>
+                    (f) =>
                         h("tr", {}, h("td", {text: f.culprit}), h("td", {text: f.victim}),
                           h("td", {class: "n", text: duration(f.cost_ns)}),
                           h("td", {class: "n", text: `${(100 * f.share).toFixed(0)} %`}),
                           h("td", {class: "n", text: number(f.count)}), h("td", {text: f.rule}))))),
         ...answer.findings.map(
-            (/** @type {any} */ f, /** @type {number} */ i) =>
+            (f, i) =>
                 h("details", {open: i === 0},
                   h("summary",
                     {text: `${MARKS.warning} ${f.title}: ${f.culprit} costs ${f.victim} ${duration(f.cost_ns)}`}),
@@ -101,26 +100,21 @@ export const figuresPanel = {
     fill(
         ctx.element, h("h2", {text: "Figures"}, found.head),
         ...found.answer.tables.flatMap(
-            (/** @type {any} */ t) =>
+            (t) =>
                 [h("h2", {text: t.title}), saving({
                    name: t.title,
-                   rows: () => ({
-                     columns: t.columns,
-                     rows: t.rows.map((/** @type {any[]} */ row) => row.map(([value]) => value))
-                   })
+                   rows: () => ({columns: t.columns, rows: t.rows.map((row) => row.map(([value]) => value))})
                  }),
                  h("div", {class: "scroll"},
-                   h("table", {},
-                     h("thead", {},
-                       h("tr", {},
-                         ...t.columns.map(
-                             (/** @type {string} */ c, /** @type {number} */ i) =>
-                                 h("th", {text: c, class: t.right[i] ? "n" : "", title: t.meanings[i] || null})))),
-                     h("tbody", {},
-                       ...t.rows.map(
-                           (/** @type {any[]} */ row) =>
-                               h("tr", {},
-                                 ...row.map(([, text], i) => h("td", {class: t.right[i] ? "n" : "", text})))))))]),
+                   h("table", {}, h("thead", {}, h("tr", {}, ...t.columns.map((c, i) => h("th", {
+                                                                                text: c,
+                                                                                class: t.right[i] ? "n" : "",
+                                                                                title: t.meanings[i] || null
+                                                                              })))),
+                     h("tbody", {}, ...t.rows.map((row) => h("tr", {}, ...row.map(([, text], i) => h("td", {
+                                                                                    class: t.right[i] ? "n" : "",
+                                                                                    text
+                                                                                  })))))))]),
         !found.answer.tables.length && h("p", {text: "this time has no figures"}));
   },
 };
@@ -139,22 +133,18 @@ export const lengthsPanel = {
       return fill(
           ctx.element, h("h2", {text: "How long requests took"}, found.head),
           h("p", {text: "no request of this trace has a length"}));
-    const pick = /** @type {HTMLSelectElement} */ (
+    const pick =
         h("select", {"aria-label": "which requests"},
-          ...choices.map(
-              (/** @type {string[]} */[value, text]) => h("option", {value, text, selected: value === chosen}))));
+          ...choices.map(([value, text]) => h("option", {value, text, selected: value === chosen})));
     const usage = h("div");
-    const parts = lengths.MEASURES.map(
-        (/** @type {string} */ measure) => ({measure, box: h("div", {role: "img"}), text: h("p")}));
+    const parts = lengths.MEASURES.map((measure) => ({measure, box: h("div", {role: "img"}), text: h("p")}));
     fill(
         ctx.element, h("h2", {text: "How long requests took"}, found.head), h("div", {class: "tools"}, pick), saving({
           name: "lengths",
           rows: () => ({
             columns: ["measure", "engine", "client", "from_ns", "requests"],
             rows: rows.flatMap(
-                (/** @type {any} */ row) => row.step.map(
-                    (/** @type {number} */ step,
-                     /** @type {number} */ i) => [row.measure, row.engine, row.client, 2 ** (step / 4), row.n[i]]))
+                (row) => row.step.map((step, i) => [row.measure, row.engine, row.client, 2 ** (step / 4), row.n[i]]))
           })
         }),
         h("div", {class: "three"},
@@ -206,18 +196,17 @@ export const eventsPanel = {
     const found = await windowed(ctx, "events");
     if (!found) return wait(ctx);
     const {answer} = found, {graph} = ctx.timeline;
-    const search = /** @type {HTMLInputElement} */ (h(
-        "input", {type: "search", placeholder: "an event, a thread, field=value", "aria-label": "search the events"}));
+    const search =
+        h("input", {type: "search", placeholder: "an event, a thread, field=value", "aria-label": "search the events"});
     const out = h("div");
-    const go = (/** @type {any[]} */ row) => () => {
+    const go = (row) => () => {
       graph.mark("a", row[0]);
       const {a, b} = graph.view;
       if (row[0] < a || row[0] > b) graph.look(row[0] - (b - a) / 2, row[0] + (b - a) / 2);
     };
     const draw = () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const rows = answer.rows.filter(
-          (/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
+      const rows = answer.rows.filter((row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
       fill(
           out,
           table(

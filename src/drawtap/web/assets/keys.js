@@ -98,14 +98,14 @@ export class Keys {
   }
 
   palette() {
-    const search = /** @type {HTMLInputElement} */ (h("input", {
+    const search = h("input", {
       type: "text",
       placeholder: "what do you want to do?",
       "aria-label": "command",
       role: "combobox",
       "aria-controls": "commands",
       "aria-expanded": "true"
-    }));
+    });
     const list = h("ul", {role: "listbox", id: "commands"});
     let at = 0;
     const found = () => this.commands.filter(
@@ -185,7 +185,7 @@ export class Keys {
 
 /** @param {...HTMLElement} content */
 export function modal(...content) {
-  const dialog = /** @type {HTMLDialogElement} */ (h("dialog", {on: {close: () => dialog.remove()}}, ...content));
+  const dialog = h("dialog", {on: {close: () => dialog.remove()}}, ...content);
   document.body.append(dialog);
   dialog.showModal();
   dialog.addEventListener("click", (event) => {

@@ -76,8 +76,8 @@ export class LivePage {
       event.preventDefault();
       this.choose(step);
     });
-    this.chart = /** @type {HTMLCanvasElement} */ (h("canvas", {role: "img", class: "chart"}));
-    this.spread = /** @type {HTMLCanvasElement} */ (h("canvas", {role: "img", class: "chart low"}));
+    this.chart = h("canvas", {role: "img", class: "chart"});
+    this.spread = h("canvas", {role: "img", class: "chart low"});
     this.form = this.makeForm();
     element("menu").addEventListener("click", () => this.keys.palette());
     fill(
@@ -134,7 +134,7 @@ export class LivePage {
       if (was && was !== one.state)
         this.say(one.state === "done" ? `recorded: ${one.file}` : one.error, one.state !== "done");
     }
-    this.known = Object.fromEntries(this.look.recordings.map((/** @type {any} */ one) => [one.number, one.state]));
+    this.known = Object.fromEntries(this.look.recordings.map((one) => [one.number, one.state]));
   }
 
   // ---- what is chosen --------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ export class LivePage {
 
   show() {
     const {look} = this, {manager} = look;
-    const alarms = look.programs.reduce((/** @type {number} */ sum, /** @type {any} */ p) => sum + p.alarms.length, 0);
+    const alarms = look.programs.reduce((sum, p) => sum + p.alarms.length, 0);
     fill(
         element("what"), h("b", {text: "Running programs"}),
         look.error ? h("span", {class: "bad", text: ` ▲ ${look.error}`}) :
@@ -173,11 +173,9 @@ export class LivePage {
           h("tr", {role: "row"},
             ...heads.map((text, i) => h("th", {text, scope: "col", class: i > 1 && i < 5 || i === 6 ? "n" : ""})))),
         h("tbody", {},
-          ...this.programs.flatMap(
-              (one) => (one.surfaces.length ? one.surfaces : [null])
-                           .map(
-                               (/** @type {any} */ surface, /** @type {number} */ i) =>
-                                   this.row(one, surface, i, one === program)))));
+          ...this.programs.flatMap((one) => (one.surfaces.length ? one.surfaces : [
+                                              null
+                                            ]).map((surface, i) => this.row(one, surface, i, one === program)))));
     if (look.error)
       fill(
           this.table,
@@ -201,8 +199,7 @@ export class LivePage {
         i || !program.recording ? null : h("em", {class: "kind", text: "● rec"}),
         ...(i ? [] :
                 program.alarms.map(
-                    (/** @type {any} */ alarm) =>
-                        h("em", {class: "mark warning", text: `▲ ${alarm.rule}`, title: alarm.text})))),
+                    (alarm) => h("em", {class: "mark warning", text: `▲ ${alarm.rule}`, title: alarm.text})))),
       h("td", {text: i ? "" : program.class}),
       h("td", {class: "n", text: surface ? surface.fps.toFixed(1) : "–"}),
       h("td", {class: "n", text: ms(times?.p50)}),
@@ -226,8 +223,7 @@ export class LivePage {
   /** @param {any} program @param {any} surface */
   spark(program, surface) {
     const frames = this.times.get(`${program.id}/${surface.number}`)?.frames.slice(-120) ?? [];
-    const canvas =
-        /** @type {HTMLCanvasElement} */ (h("canvas", {width: 120, height: 18, "aria-hidden": "true", class: "spark"}));
+    const canvas = h("canvas", {width: 120, height: 18, "aria-hidden": "true", class: "spark"});
     const context = canvas.getContext("2d");
     const most = Math.max(...frames.map((frame) => frame.ms), 1);
     if (context) context.fillStyle = getComputedStyle(document.body).getPropertyValue("--t0");
@@ -254,7 +250,7 @@ export class LivePage {
   }
 
   makeForm() {
-    const fps = /** @type {HTMLInputElement} */ (h("input", {
+    const fps = h("input", {
       type: "number",
       min: 1,
       max: 10000,
@@ -262,13 +258,12 @@ export class LivePage {
       id: "fps",
       "aria-label": "frames a second",
       placeholder: "FPS"
-    }));
-    const surface = /** @type {HTMLSelectElement} */ (h("select", {"aria-label": "surface"}));
-    const importance = /** @type {HTMLSelectElement} */ (
+    });
+    const surface = h("select", {"aria-label": "surface"});
+    const importance =
         h("select", {"aria-label": "class", on: {change: () => void this.wish({op: "class", class: importance.value})}},
-          ...CLASSES.map((name) => h("option", {value: name, text: name}))));
-    const frames = /** @type {HTMLInputElement} */ (
-        h("input", {type: "number", min: 1, max: 100000, value: 120, "aria-label": "frames to record"}));
+          ...CLASSES.map((name) => h("option", {value: name, text: name})));
+    const frames = h("input", {type: "number", min: 1, max: 100000, value: 120, "aria-label": "frames to record"});
     const limit = () => void this.limit(Number(fps.value) || null);
     fps.addEventListener("keydown", (event) => {
       if (event.key === "Enter") limit();
@@ -316,7 +311,7 @@ export class LivePage {
             first.waited > 0.005 ? `; ${(100 * first.waited).toFixed(0)} % of the time it waits for its limit` : ""}` :
                                    "it has shown no frame lately";
     if (document.activeElement !== form.importance) form.importance.value = program.class;
-    const options = ["", ...program.surfaces.map((/** @type {any} */ s) => String(s.number))];
+    const options = ["", ...program.surfaces.map((s) => String(s.number))];
     if (options.join() !== [...form.surface.options].map((o) => o.value).join())
       fill(
           form.surface,
@@ -333,13 +328,13 @@ export class LivePage {
              `Only user ${program.uid} can record it: sudo -u '#${program.uid}' drawtap record --pid ${program.pid}`) ||
             "",
         ...program.alarms.map(
-            (/** @type {any} */ alarm) => h(
+            (alarm) => h(
                 "span", {class: "bad", text: ` ▲ ${alarm.rule}, for ${alarm.since_s.toFixed(0)} s: ${alarm.text} `})));
     settle(
         form.done,
-        ...look.recordings.filter((/** @type {any} */ one) => one.program === program.pid)
+        ...look.recordings.filter((one) => one.program === program.pid)
             .map(
-                (/** @type {any} */ one) => one.state === "done" ?
+                (one) => one.state === "done" ?
                     h("p", {}, `${one.file} `,
                       button("look at it", () => this.store.leave(`page=recording&rec=${one.page}`))) :
                     h("p", {
@@ -347,7 +342,7 @@ export class LivePage {
                       text: one.state === "failed" ? `${one.error}${one.hint ? ` (${one.hint})` : ""}` : "recording …"
                     })));
     const rows = program.surfaces.map(
-        (/** @type {any} */ s) => h(
+        (s) => h(
             "tr", {},
             ...[s.number, s.kind, s.width ? `${s.width} × ${s.height}` : "–", s.swap_interval ?? "–", number(s.frames),
                 number(s.lost ?? 0), s.limit ? `${s.limit.fps} (${s.limit.origin}, ${s.limit.pacing})` : "–"]
@@ -366,9 +361,8 @@ export class LivePage {
             h("table", {},
               ...values.map(
                   ([name, one]) =>
-                      h("tr", {}, h("th", {scope: "row", text: name}),
-                        h("td", {class: "n", text: String(/** @type {any} */ (one).value)}),
-                        h("td", {}, h("i", {text: `${/** @type {any} */ (one).age_s.toFixed(1)} s ago`}))))));
+                      h("tr", {}, h("th", {scope: "row", text: name}), h("td", {class: "n", text: String(one.value)}),
+                        h("td", {}, h("i", {text: `${one.age_s.toFixed(1)} s ago`}))))));
     settle(
         form.facts,
         ...[["command", (program.command ?? []).join(" ")], ["group", program.cgroup], ["user", program.uid],
@@ -386,7 +380,7 @@ export class LivePage {
     const all = this.programs.filter((one) => one.surfaces.length);
     const below = all.filter((one) => one.goal_fps && one.fps < 0.95 * one.goal_fps);
     const held = all.filter((one) => one.limit && !["user", "profile", "start"].includes(one.limit.origin));
-    const line = (/** @type {any} */ one, /** @type {string} */ text) =>
+    const line = (one, /** @type {string} */ text) =>
         h("tr", {}, h("td", {}, h("a", {
                         href: "#",
                         text: one.name,
@@ -398,7 +392,7 @@ export class LivePage {
                         }
                       })),
           h("td", {text: one.class}), h("td", {class: "n", text: one.fps.toFixed(1)}), h("td", {class: "wrap", text}));
-    const table = (/** @type {any[]} */ rows, /** @type {string} */ last) =>
+    const table = (rows, /** @type {string} */ last) =>
         h("table", {}, h("thead", {}, h("tr", {}, ...["program", "class", "FPS", last].map((text) => h("th", {text})))),
           h("tbody", {}, ...rows));
     const {notes, policies} = this.look.manager;
@@ -417,13 +411,10 @@ export class LivePage {
         h("h2", {text: "Alarms"}),
         ...(all.some((one) => one.alarms.length) ?
                 [table(
-                    all.flatMap(
-                        (one) =>
-                            one.alarms.map((/** @type {any} */ alarm) => line(one, `▲ ${alarm.rule}: ${alarm.text}`))),
+                    all.flatMap((one) => one.alarms.map((alarm) => line(one, `▲ ${alarm.rule}: ${alarm.text}`))),
                     "alarm")] :
                 [h("p", {text: "no alarm is on"})]),
-        notes.length > 0 && h("h2", {text: "What the policies say"}),
-        ...notes.map((/** @type {string} */ text) => h("p", {text})),
+        notes.length > 0 && h("h2", {text: "What the policies say"}), ...notes.map((text) => h("p", {text})),
         h("p", {}, h("i", {text: "A kernel trace shows which program keeps another one waiting on the GPU: "}),
           h("code", {text: "drawtap system record"})));
   }
@@ -475,7 +466,7 @@ export class LivePage {
       await post("live/ask", JSON.stringify({...what, program: program.pid}));
       this.say(`${program.name}: done`);
     } catch (error) {
-      const e = /** @type {any} */ (error);
+      const e = error;
       this.say(e.hint ? `${e.message} (${e.hint})` : e.message, true);
     }
   }
@@ -499,7 +490,7 @@ export class LivePage {
       await post("live/record", JSON.stringify({program: program.pid, frames: Number(this.form.frames.value) || 120}));
       this.say(`${program.name} is recorded`);
     } catch (error) {
-      const e = /** @type {any} */ (error);
+      const e = error;
       this.say(e.hint ? `${e.message} (${e.hint})` : e.message, true);
     }
   }

@@ -27,8 +27,7 @@ export async function fetchMesh(ctx, seq) {
   const {head, at} = headed(answer);
   const array = (/** @type {string} */ name) =>
       values(answer, at + head.arrays[name].at, head.arrays[name].type, head.arrays[name].length);
-  const inputs =
-      head.inputs.map((/** @type {any} */ one, /** @type {number} */ i) => ({...one, values: array(`input${i}`)}));
+  const inputs = head.inputs.map((one, i) => ({...one, values: array(`input${i}`)}));
   return {
     head,
     inputs,
@@ -58,7 +57,7 @@ async function fetchPass(ctx, seq) {
  */
 function ofInstance(mesh, instance) {
   const {head} = mesh, {corners} = head;
-  const inputs = mesh.inputs.map((/** @type {any} */ one) => {
+  const inputs = mesh.inputs.map((one) => {
     if (!one.divisor || !one.values.length) return one;
     const row = Math.min(Math.floor((instance ?? 0) / one.divisor), one.values.length / one.size - 1);
     return {...one, values: one.values.subarray(row * one.size, (row + 1) * one.size)};
@@ -66,8 +65,7 @@ function ofInstance(mesh, instance) {
   if (instance === null || !mesh.places.length) return {...mesh, inputs};
   const each = mesh.places.length / corners, first = instance * each, end = first + each;
   const fates = mesh.fates.subarray(first, end);
-  const counts = Object.fromEntries(
-      FATES.map(([name], i) => [name, fates.filter((/** @type {number} */ fate) => fate === i).length]));
+  const counts = Object.fromEntries(FATES.map(([name], i) => [name, fates.filter((fate) => fate === i).length]));
   return {
     ...mesh,
     inputs,
@@ -82,15 +80,15 @@ function ofInstance(mesh, instance) {
 function instances(ctx, mesh, instance) {
   const {instances: count, base_instance: base} = mesh.head;
   if (count <= 1) return null;
-  const shared = mesh.inputs.filter((/** @type {any} */ one) => one.divisor).map((/** @type {any} */ one) => one.name);
-  const chosen = /** @type {HTMLInputElement} */ (h("input", {
+  const shared = mesh.inputs.filter((one) => one.divisor).map((one) => one.name);
+  const chosen = h("input", {
     type: "number",
     min: "0",
     max: String(count - 1),
     value: String(instance ?? ""),
     "aria-label": "instance",
     placeholder: "all"
-  }));
+  });
   chosen.addEventListener("change", () => {
     const wanted = Number(chosen.value);
     ctx.store.set({instance: chosen.value === "" ? null : Math.max(0, Math.min(count - 1, Math.floor(wanted)))});
@@ -276,18 +274,17 @@ async function showPass(ctx) {
   try {
     pass = await fetchPass(ctx, place.call);
   } catch (error) {
-    const {message, hint, status} = /** @type {any} */ (error);
+    const {message, hint, status} = error;
     if (ctx.signal.aborted || status === 409) throw error;
     return fill(
         element, h("h2", {text: `Pass of call ${number(place.call)}`}), toolbar(ctx, "pass"),
         h("p", {class: "bad", text: message}), hint && h("p", {text: hint}));
   }
   const {draws, left_out: left} = pass.head;
-  const known = draws.filter((/** @type {any} */ one) => !one.why), lost = draws.length - known.length;
-  const selected = draws.findIndex((/** @type {any} */ one) => one.call === place.call);
-  const sum = (/** @type {string} */ of) =>
-      known.reduce((/** @type {number} */ all, /** @type {any} */ one) => all + one[of], 0);
-  const views = new Set(known.map((/** @type {any} */ one) => one.viewport.join()));
+  const known = draws.filter((one) => !one.why), lost = draws.length - known.length;
+  const selected = draws.findIndex((one) => one.call === place.call);
+  const sum = (/** @type {string} */ of) => known.reduce((all, one) => all + one[of], 0);
+  const views = new Set(known.map((one) => one.viewport.join()));
   const near = h("p", {id: "nearest", role: "status"});
   const found = shownOfPass(pass);
   const own = {
@@ -432,19 +429,17 @@ function inTable(mesh, ctx, choose) {
   const at = new Map(Array.from(mesh.vertices, (v, i) => [v, i]));
   /** By vertex: the first corner that comes of it; by vertex: its first row. @type {Map<number, number>[]} */
   const [corner, first] = [new Map(), new Map()];
-  mesh.places.forEach((/** @type {number} */ place, /** @type {number} */ n) => {
+  mesh.places.forEach((place, n) => {
     if (!corner.has(mesh.indices[place])) corner.set(mesh.indices[place], n);
   });
-  mesh.indices.forEach((/** @type {number} */ v, /** @type {number} */ i) => {
+  mesh.indices.forEach((v, i) => {
     if (!first.has(v)) first.set(v, i);
   });
   const heads = [
     "place", "vertex",
-    ...mesh.inputs.flatMap(
-        (/** @type {any} */ one) => Array.from({length: one.size}, (_, i) => `${one.name}.${"xyzw"[i]}`)),
-    "pixel"
+    ...mesh.inputs.flatMap((one) => Array.from({length: one.size}, (_, i) => `${one.name}.${"xyzw"[i]}`)), "pixel"
   ];
-  const lost = mesh.inputs.filter((/** @type {any} */ one) => one.why);
+  const lost = mesh.inputs.filter((one) => one.why);
   const rows = growing(heads, mesh.indices.length, (i) => {
     const vertex = mesh.indices[i], out = corner.get(vertex);
     if (vertex === END) return h("tr", {}, h("td", {class: "n", text: String(i)}), h("td", {}, h("i", {text: "ends"})));
@@ -453,14 +448,12 @@ function inTable(mesh, ctx, choose) {
         "tr", {}, h("td", {class: "n"}, link(String(i), () => choose(vertex))),
         h("td", {class: "n", text: String(vertex)}),
         ...mesh.inputs.flatMap(
-            (/** @type {any} */ one) => cells(
+            (one) => cells(
                 one.values.length > one.size ? one.values.subarray(row * one.size, (row + 1) * one.size) : one.values)),
         pixelCell(ctx, out === undefined || mesh.head.why ? null : pixelOf(mesh, out)));
   }, (vertex) => first.get(vertex) ?? -1);
   return {
-    element:
-        h("div", {}, ...lost.map((/** @type {any} */ one) => h("p", {class: "bad", text: `${one.name}: ${one.why}`})),
-          rows.element),
+    element: h("div", {}, ...lost.map((one) => h("p", {class: "bad", text: `${one.name}: ${one.why}`})), rows.element),
     mark: rows.mark
   };
 }
@@ -468,20 +461,19 @@ function inTable(mesh, ctx, choose) {
 /** Vertices that go into an instance, as a table of columns. @param {any} mesh @param {number} [instance] */
 function inRecords(mesh, instance = 0) {
   const at = new Map(Array.from(mesh.vertices, (v, i) => [v, i]));
-  const inputs = mesh.inputs.filter((/** @type {any} */ one) => one.values.length);
+  const inputs = mesh.inputs.filter((one) => one.values.length);
   const rows = [];
-  mesh.indices.forEach((/** @type {number} */ vertex, /** @type {number} */ place) => {
+  mesh.indices.forEach((vertex, place) => {
     if (vertex === END) return;
     const row = /** @type {number} */ (at.get(vertex));
     rows.push([
-      place, vertex, instance, ...inputs.flatMap((/** @type {any} */ {values, size}) => {
+      place, vertex, instance, ...inputs.flatMap(({values, size}) => {
         const first = values.length > size ? row * size : 0;
         return Array.from(values.subarray(first, first + size));
       })
     ]);
   });
-  const names =
-      inputs.flatMap((/** @type {any} */ one) => Array.from({length: one.size}, (_, i) => `${one.name}.${"xyzw"[i]}`));
+  const names = inputs.flatMap((one) => Array.from({length: one.size}, (_, i) => `${one.name}.${"xyzw"[i]}`));
   return {columns: ["place", "vertex", "instance", ...names], rows};
 }
 
@@ -527,14 +519,14 @@ function outTable(mesh, ctx, choose) {
  * number[]} [colour]
  */
 function space(mesh, side, marked, picked, colour = (i) => FATES[mesh.fates[i] ?? 4][1]) {
-  const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", {
+  const canvas = h("canvas", {
     class: "space",
     width: 560,
     height: 360,
     tabindex: "0",
     role: "img",
     "aria-label": `${mesh.fates.length} primitives in space; arrows turn them, + and - zoom, 0 looks from the front`
-  }));
+  });
   const found = mesh.found ?? (side === "in" ? given(mesh) : shown(mesh));
   let turn = side === "in" ? 0.5 : 0, tilt = side === "in" ? 0.35 : 0, zoom = 1, chosen = -1;
   const context = canvas.getContext("2d");
@@ -664,7 +656,7 @@ function shown(mesh, at = (i) => [i * mesh.head.corners, mesh.head.corners]) {
 /** The output of all draws of a pass, and the draw that each primitive belongs to. @param {any} pass */
 function shownOfPass(pass) {
   const {draws} = pass.head, drawOf = new Uint32Array(pass.fates.length);
-  draws.forEach((/** @type {any} */ one, /** @type {number} */ n) => {
+  draws.forEach((one, n) => {
     if (one.primitives) drawOf.fill(n, one.primitive, one.primitive + one.primitives);
   });
   const found = shown(pass, (i) => {
@@ -677,8 +669,8 @@ function shownOfPass(pass) {
 /** The input: the attribute that is most likely a place. @param {any} mesh */
 function given(mesh) {
   const {corners} = mesh.head;
-  const able = mesh.inputs.filter((/** @type {any} */ one) => one.size >= 2 && one.values.length > one.size);
-  const input = able.find((/** @type {any} */ one) => /pos|vert|place|coord3|^p$/i.test(one.name)) ?? able[0] ??
+  const able = mesh.inputs.filter((one) => one.size >= 2 && one.values.length > one.size);
+  const input = able.find((one) => /pos|vert|place|coord3|^p$/i.test(one.name)) ?? able[0] ??
       {size: 3, values: new Float64Array()};
   const count = mesh.vertices.length, points = new Float64Array(count * 3);
   const least = [Infinity, Infinity, Infinity], most = [-Infinity, -Infinity, -Infinity];

@@ -164,7 +164,7 @@ export class TreeModel {
         ends.pop();
       }
     };
-    const begin = (/** @type {any} */ group) => {
+    const begin = (group) => {
       upTo(group.seq);
       run(group.seq);
       const open = !this.folded.has(group.seq);
@@ -172,7 +172,7 @@ export class TreeModel {
       free = group.seq + 1;
       ends.push(open ? group.end : -group.end);
     };
-    outline.seqs.forEach((/** @type {number} */ seq, /** @type {number} */ i) => {
+    outline.seqs.forEach((seq, i) => {
       while (next < groups.length && groups[next].seq < seq) begin(groups[next++]);
       upTo(seq);
       if (!hidden()) {
@@ -228,7 +228,7 @@ export class SetModel {
     while (first < to && this.seqs.has(first)) first++;
     if (first >= to) return;
     const page = await get(`${this.recording.number}/set/${this.set.id}?at=${first}&count=${to - first + 64}`, signal);
-    page.calls.forEach((/** @type {any} */ row, /** @type {number} */ i) => this.seqs.set(first + i, row[0]));
+    page.calls.forEach((row, i) => this.seqs.set(first + i, row[0]));
     this.recording.keep(page.calls);
   }
 

@@ -89,7 +89,7 @@ export async function insist(ask, signal) {
     try {
       return await ask();
     } catch (error) {
-      if (/** @type {any} */ (error).status !== 409 || signal.aborted) throw error;
+      if (error.status !== 409 || signal.aborted) throw error;
       await new Promise((done) => setTimeout(done, AGAIN));
       signal.throwIfAborted();
     }

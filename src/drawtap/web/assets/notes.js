@@ -14,7 +14,7 @@ export class Notes {
 
   /** @param {string} kind @param {any} value @param {any} ctx */
   async add(kind, value, ctx) {
-    if (this.data[kind].some((/** @type {any} */ old) => JSON.stringify(old) === JSON.stringify(value))) return;
+    if (this.data[kind].some((old) => JSON.stringify(old) === JSON.stringify(value))) return;
     this.data[kind].push(value);
     await this.save(ctx);
   }

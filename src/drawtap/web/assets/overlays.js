@@ -20,8 +20,7 @@ const SIZES = [1, 4, 16, 64, 256, 1024];
  * @param {any} ctx @param {number} seq @param {number} width @param {number} height
  */
 export function overlays(ctx, seq, width, height) {
-  const named = (/** @type {any} */ place) =>
-      new Set(place.over.split(",").filter((/** @type {string} */ key) => MASKS[key] || OTHERS[key]));
+  const named = (place) => new Set(place.over.split(",").filter((key) => MASKS[key] || OTHERS[key]));
   const chosen = named(ctx.place);
   const toggle = (/** @type {string} */ key) => {
     const now = named(ctx.store.place);  // which this picture may not show yet
@@ -40,7 +39,7 @@ export function overlays(ctx, seq, width, height) {
       h("li", {},
         colour && h("span", {class: "patch", "aria-hidden": "true", style: {background: `rgb(${colour.join(" ")})`}}),
         text));
-  const canvas = () => /** @type {HTMLCanvasElement} */ (h("canvas", {width, height, "aria-hidden": "true"}));
+  const canvas = () => h("canvas", {width, height, "aria-hidden": "true"});
   /** @type {Record<string, HTMLCanvasElement>} */
   const over = {};
   // Wires lie upon masks.
@@ -58,7 +57,7 @@ export function overlays(ctx, seq, width, height) {
       try {
         await insist(() => part(of), ctx.signal);
       } catch (error) {
-        const e = /** @type {any} */ (error);
+        const e = error;
         if (e.name !== "AbortError") say(e.message, null);
       }
     }
@@ -176,11 +175,8 @@ async function wires({ctx, seq, width, height, over, say}) {
   draw(over.wire ? parseFloat(over.wire.style.width) / width || 1 : parseFloat(over.size.style.width) / width || 1);
   if (over.size) {
     const counts = [...SIZES, Infinity].map(
-        (limit, k) => mesh.areas
-                          .filter(
-                              (/** @type {number} */ a, /** @type {number} */ i) =>
-                                  mesh.fates[i] >= 4 && a < limit && (k === 0 || a >= SIZES[k - 1]))
-                          .length);
+        (limit, k) =>
+            mesh.areas.filter((a, i) => mesh.fates[i] >= 4 && a < limit && (k === 0 || a >= SIZES[k - 1])).length);
     counts.forEach((n, k) => {
       if (n)
         say(`${number(n)} of ${

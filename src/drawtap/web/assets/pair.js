@@ -65,7 +65,7 @@ export class PairModel extends TreeModel {
   get frameCount() { return this.visible.length; }
 
   /** @param {import("./models.js").ListRow} row */
-  frameOfRow(row) { return /** @type {any} */ (row).frame; }
+  frameOfRow(row) { return row.frame; }
 
   /** @param {number} frame @returns {any} */
   frameRow(frame) {
@@ -75,7 +75,7 @@ export class PairModel extends TreeModel {
 
   /** The last calls of a pair of frames; where a side has no such frame, the last call before. @param {number} pair */
   ends(pair) {
-    const end = (/** @type {any} */ column, /** @type {any} */ recording) => {
+    const end = (column, recording) => {
       let at = pair;
       while (at >= 0 && column[at] < 0) at--;
       return at < 0 ? 0 : Math.max(recording.frames.end[column[at]] - 1, 0);
@@ -101,7 +101,7 @@ export class PairModel extends TreeModel {
   /** Every row knows a call on each side: its own, or the last one before it. @param {any} outline @returns {any[]} */
   rowsOf(outline) {
     const {frame} = outline, pair = this.visible[frame];
-    const before = (/** @type {any} */ column, /** @type {any} */ recording, /** @type {"a"|"b"} */ side) =>
+    const before = (column, recording, /** @type {"a"|"b"} */ side) =>
         column[pair] < 0 ? this.ends(pair)[side] : Math.max(recording.frames.first[column[pair]] - 1, 0);
     let a = before(this.frameA, this.recording, "a"), b = before(this.frameB, this.other, "b");
     const rows = [];
@@ -216,7 +216,7 @@ export class PairModel extends TreeModel {
 
   /** @param {any} row */
   cells(row) {
-    const cell = (/** @type {string} */ side, /** @type {any} */ text) =>
+    const cell = (/** @type {string} */ side, text) =>
         h("span",
           {class: `cell seq ${side}`, role: "gridcell", text: String(text), title: `call in ${side.toUpperCase()}`});
     if (row.type === "frame") {

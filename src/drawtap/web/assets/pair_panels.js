@@ -28,9 +28,9 @@ export const pairCallPanel = {
     ]);
     const alone = row?.type === "call" && (row.hasA ? (row.hasB ? "" : "B") : "A");
     const sides = /** @type {[string, any][]} */ ([["A", a], ["B", b]]).filter(([side]) => side !== alone);
-    const names = [...new Set(sides.flatMap(([, call]) => call.args.map((/** @type {any} */ one) => one.name)))];
-    const of = (/** @type {any} */ call, /** @type {string} */ name) => {
-      const found = call.args.find((/** @type {any} */ one) => one.name === name);
+    const names = [...new Set(sides.flatMap(([, call]) => call.args.map((one) => one.name)))];
+    const of = (call, /** @type {string} */ name) => {
+      const found = call.args.find((one) => one.name === name);
       if (!found) return "–";
       const array = found.array === undefined ?
           "" :
@@ -72,13 +72,12 @@ export const pairStatePanel = {
   /** @param {any} ctx */
   async show(ctx) {
     const answer = await get(`${ctx.pair.path}/states?a=${ctx.place.call}&b=${ctx.place.callb}`, ctx.signal);
-    const search = /** @type {HTMLInputElement} */ (
-        h("input", {type: "search", placeholder: "words in path or value", "aria-label": "search the state"}));
+    const search =
+        h("input", {type: "search", placeholder: "words in path or value", "aria-label": "search the state"});
     const out = h("div");
     const draw = () => {
       const words = search.value.toLowerCase().split(" ");
-      const rows = answer.rows.filter(
-          (/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
+      const rows = answer.rows.filter((row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
       fill(out, table({...answer, rows}, {go: ctx.go, goFrame: ctx.goFrame, name: "state-a-b"}));
     };
     search.addEventListener("input", draw);
@@ -107,7 +106,7 @@ export const pairPicturePanel = {
         `${ctx.pair.path}/pictures?a=${at[0]}&b=${at[1]}&of=${encodeURIComponent(place.of)}`, ctx.signal);
     const {head, at: start} = headed(answer);
     let offset = start;
-    const images = head.sides.map((/** @type {any} */ side) => {
+    const images = head.sides.map((side) => {
       if (!side.width) return null;
       const [type, channels] = KINDS[side.bytes], size = side.width * side.height;
       // A view needs its numbers at an even place; depth behind an odd number of bytes is copied there.
@@ -116,11 +115,10 @@ export const pairPicturePanel = {
       return {width: side.width, height: side.height, channels, data};
     });
     const names = head.names.map(
-        (/** @type {string} */ name) =>
-            button(name || "color", () => store.set({of: name}), {"aria-pressed": String(name === head.of)}));
+        (name) => button(name || "color", () => store.set({of: name}), {"aria-pressed": String(name === head.of)}));
     const views = VIEWS.map(
         ([key, name]) => button(name, () => store.set({side: key}), {"aria-pressed": String(key === place.side)}));
-    const played = (/** @type {any} */ side, /** @type {any} */ one) =>
+    const played = (side, one) =>
         side.cut ? `${number(side.calls)} of ${number(one.calls)} calls` : "every call before it";
     fill(
         element, h("h2", {text: "After both calls"}, h("small", {
@@ -131,7 +129,7 @@ export const pairPicturePanel = {
         h("div", {class: "tools"}, h("span", {class: "tools", role: "toolbar", "aria-label": "view"}, ...views),
           names.length > 1 && h("span", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...names)),
         ...head.sides.map(
-            (/** @type {any} */ side, /** @type {number} */ i) => !images[i] &&
+            (side, i) => !images[i] &&
                 h("p", {class: "bad", text: `${"AB"[i]}: ${side.why || "there is nothing to read back here"}`})),
         shown(ctx, images));
   },
@@ -149,7 +147,7 @@ function apart(head) {
 /** @param {any} ctx @param {any[]} images */
 function shown(ctx, images) {
   const {side} = ctx.place, [a, b] = images;
-  const figure = (/** @type {any} */ image, /** @type {string} */ name) =>
+  const figure = (image, /** @type {string} */ name) =>
       h("figure", {data: {name}}, h("figcaption", {text: name}),
         imageView(image, {name: `${name} after the call`, plain: true}));
   if (side === "a" || side === "b")
@@ -159,7 +157,7 @@ function shown(ctx, images) {
   if (a.width !== b.width || a.height !== b.height)
     return h("div", {class: "parts beside"}, figure(a, "A"), figure(b, "B"));
   if (side === "flicker") return flicker(figure(a, "A"), figure(b, "B"));
-  const data = a.data.map((/** @type {number} */ v, /** @type {number} */ i) => Math.abs(v - b.data[i]));
+  const data = a.data.map((v, i) => Math.abs(v - b.data[i]));
   // Colours alone: a difference of alpha is counted, and shown by its button.
   return imageView({...a, data}, {name: "difference of A and B", fit: true});
 }
@@ -201,10 +199,7 @@ export const pairObjectsPanel = {
         }),
         count > 0 &&
             table(
-                {
-                  ...answer,
-                  rows: answer.rows.map((/** @type {any[]} */ row) => [row[0] === "-" ? "−" : row[0], ...row.slice(1)])
-                },
+                {...answer, rows: answer.rows.map((row) => [row[0] === "-" ? "−" : row[0], ...row.slice(1)])},
                 {go: ctx.go, goFrame: ctx.goFrame, name: "objects-a-b", written: {what: shortHashes}}));
   },
 };
@@ -250,7 +245,7 @@ export const comparedPanel = {
             h("thead", {}, h("tr", {}, ...["engine", "works", "what it is"].map((text) => h("th", {text})))),
             h("tbody", {},
               ...answers.map(
-                  (/** @type {any} */ e) =>
+                  (e) =>
                       h("tr", {}, h("td", {text: e.name}), h("td", {text: e.works ? "yes" : "no"}),
                         h("td", {class: "wrap", text: e.works ? e.renderer : e.reason}))))),
           h("p", {}, "One recording on two engines: ",
@@ -268,12 +263,12 @@ const quoted = (name) => (/^[\w.\/-]+$/.test(name) ? name : `'${name.replaceAll(
 
 /** @param {any} ctx @param {any} answer of drawtap compare --json @returns {(HTMLElement|false)[]} */
 function found(ctx, answer) {
-  const differing = answer.frames.filter((/** @type {any} */ f) => !f.same);
+  const differing = answer.frames.filter((f) => !f.same);
   const draw = answer.first_draw;
   const go = () => ctx.store.set({call: draw.a.call, callb: draw.b.call, tab: "picture"});
   const sum = `${number(answer.frames.length)} frames compared, ${number(differing.length)} differ`;
-  const frame = (/** @type {any} */ f) => () => {
-    const end = (/** @type {any} */ one) => Math.max(one.frames.end[Math.min(f.frame, one.frameCount - 1)] - 1, 0);
+  const frame = (f) => () => {
+    const end = (one) => Math.max(one.frames.end[Math.min(f.frame, one.frameCount - 1)] - 1, 0);
     ctx.store.set({call: end(ctx.recording), callb: end(ctx.other), tab: "picture"});
   };
   return [
@@ -300,7 +295,7 @@ function found(ctx, answer) {
             h("tr", {}, ...["frame", "largest", "RMSE", "SSIM", "pixels"].map((text) => h("th", {class: "n", text})))),
           h("tbody", {},
             ...differing.slice(0, 500).map(
-                (/** @type {any} */ f) =>
+                (f) =>
                     h("tr", {}, h("td", {class: "n"}, link(String(f.frame), frame(f))),
                       ...(f.only ? [`only in ${f.only.toUpperCase()}`, "", "", ""] :
                                    [

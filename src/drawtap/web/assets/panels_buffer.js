@@ -38,8 +38,8 @@ export const bufferPanel = {
     const shown = recording.overview.vulkan ? `0x${Number(head.name).toString(16)}` : head.name;
     const name = `buffer-${shown}-call-${head.call}`;
     const choose = (/** @type {string} */ text) => store.set({fields: text, from: 0});
-    const format = /** @type {HTMLTextAreaElement} */ (h(
-        "textarea", {spellcheck: "false", rows: "4", "aria-label": "format of the fields", text: shows ? fields : ""}));
+    const format = h(
+        "textarea", {spellcheck: "false", rows: "4", "aria-label": "format of the fields", text: shows ? fields : ""});
     format.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && event.ctrlKey) {
         event.preventDefault();
@@ -70,8 +70,8 @@ export const bufferPanel = {
                 {name, rows: async () => rowsOf(await getBytes(`${path}/csv?format=${encodeURIComponent(fields)}`))}),
         !head.uses.length && !recording.overview.vulkan &&
             h("p", {}, h("i", {text: "the context of this call reads nothing from it"}), ...lives(ctx, head)),
-        h("details", {open: shows && !head.uses.some((/** @type {any} */ use) => use[1] === fields)},
-          h("summary", {text: "format"}), format,
+        h("details", {open: shows && !head.uses.some((use) => use[1] === fields)}, h("summary", {text: "format"}),
+          format,
           h("div", {class: "tools"},
             button("apply", () => choose(format.value.trim() || "bytes"), {title: "Ctrl-Enter"}),
             h("i", {text: "for example: at 0 every 20; float3 position; ubyte4n color; half2 uv"}))),
@@ -127,8 +127,7 @@ function writes(ctx, head) {
   return h(
       "p", {class: "ranges"}, "written by calls ",
       ...head.writes.flatMap(
-          (/** @type {number} */ seq) =>
-              [seq === ctx.place.call ? h("b", {text: number(seq)}) : link(number(seq), () => ctx.go(seq)), " "]),
+          (seq) => [seq === ctx.place.call ? h("b", {text: number(seq)}) : link(number(seq), () => ctx.go(seq)), " "]),
       !ctx.recording.overview.vulkan &&
           link("its draws", () => ctx.store.set({filter: `uses:buffer=${head.name}`, mode: "hide"})));
 }
@@ -138,8 +137,8 @@ function pages(ctx, all, size, what) {
   const {from} = ctx.place;
   if (all <= size && !from) return null;
   const go = (/** @type {number} */ to) => ctx.store.set({from: Math.max(0, Math.min(to, Math.max(all - 1, 0)))});
-  const input = /** @type {HTMLInputElement} */ (
-      h("input", {type: "number", min: "0", max: String(all - 1), value: String(from), "aria-label": `first ${what}`}));
+  const input =
+      h("input", {type: "number", min: "0", max: String(all - 1), value: String(from), "aria-label": `first ${what}`});
   input.addEventListener("change", () => go(Math.floor(Number(input.value) || 0)));
   return h(
       "div", {class: "tools"}, button("↑", () => go(from - size), {disabled: from === 0, title: `the ${what}s before`}),
@@ -151,7 +150,7 @@ function pages(ctx, all, size, what) {
 function table(head, pick) {
   const differs = new Set(head.changed.map(([row, column]) => `${row} ${column}`));
   const single = !head.every;
-  const cells = (/** @type {any[]} */ row, /** @type {number} */ i) => row.map((value, k) => {
+  const cells = (row, /** @type {number} */ i) => row.map((value, k) => {
     const changed = differs.has(`${i} ${k}`), nested = Array.isArray(value) && Array.isArray(value[0]);
     const [offset, size] = head.places[single ? i : k];
     const from = single ? offset : head.at + (head.first + i) * head.every + offset;
@@ -167,12 +166,10 @@ function table(head, pick) {
       h("table", {class: "fields"},
         h("thead", {},
           h("tr", {}, !single && h("th", {class: "n", text: "row"}),
-            ...head.fields.map(
-                (/** @type {string} */ name, /** @type {number} */ i) =>
-                    h("th", {}, name, head.types[i] && h("i", {text: ` ${head.types[i]}`}))))),
+            ...head.fields.map((name, i) => h("th", {}, name, head.types[i] && h("i", {text: ` ${head.types[i]}`}))))),
         h("tbody", {},
           ...head.rows.map(
-              (/** @type {any[]} */ row, /** @type {number} */ i) =>
+              (row, i) =>
                   h("tr", {}, !single && h("td", {
                       class: "n",
                       text: number(head.first + i),

@@ -28,7 +28,7 @@ export const callPanel = {
           name: `${call.name}-${call.seq}`,
           file: (/** @type {string} */ form) => `${recording.number}/call/${call.seq}/save/${form}`
         }),
-        ...call.args.map((/** @type {any} */ argument) => argumentView(ctx, call, argument)),
+        ...call.args.map((argument) => argumentView(ctx, call, argument)),
         h("h2", {text: "The call"}),
         facts(call),
         call.kinds.length > 0 &&
@@ -76,8 +76,7 @@ function argumentView(ctx, call, argument) {
           `${argument.value}`,
           () => ctx.store.set({filter: `uses:${argument.class.replace(" ", "_")}=${argument.value}`, mode: "dim"})) :
       argument.value;
-  const group =
-      ctx.recording.overview.contexts.find((/** @type {any} */ one) => one.context === call.context)?.share_group;
+  const group = ctx.recording.overview.contexts.find((one) => one.context === call.context)?.share_group;
   const content = argument.class === "buffer" && group !== undefined && /^[1-9]\d*$/.test(argument.value) &&
       link("content",
            () => ctx.store.set(
@@ -131,13 +130,13 @@ function arrayView(ctx, call, argument) {
 /** The bytes as fields of a format that somebody types. @param {any} ctx @param {string} path */
 function fields(ctx, path) {
   const rows = h("div");
-  const format = /** @type {HTMLInputElement} */ (h("input", {
+  const format = h("input", {
     type: "text",
     size: "40",
     "aria-label": "format of the fields",
     placeholder: "every 20; float3 position; ubyte4n color",
     title: "Enter applies it"
-  }));
+  });
   const apply = async () => {
     try {
       const {fields: names, rows: found, why} =
@@ -147,7 +146,7 @@ function fields(ctx, path) {
           why ? h("p", {class: "bad", text: why}) :
                 table({columns: names, rows: found}, {go: ctx.go, goFrame: ctx.goFrame, name: "fields"}));
     } catch (error) {
-      const e = /** @type {any} */ (error);
+      const e = error;
       if (e.name !== "AbortError")
         fill(rows, h("p", {class: "bad", text: e.message}), e.hint && h("p", {text: e.hint}));
     }

@@ -54,7 +54,7 @@ function vulkanObject(ctx, row) {
 /** The panel of an object before one is chosen. @param {any} ctx @param {string[]} classes @param {string} what */
 export async function choice(ctx, classes, what) {
   const answer = await once(ctx, "objects", ctx.recording.overview.vulkan ? VULKAN_OBJECTS : OBJECTS);
-  const rows = answer.rows.filter((/** @type {any[]} */ row) => classes.includes(row[0]));
+  const rows = answer.rows.filter((row) => classes.includes(row[0]));
   fill(
       ctx.element, h("h2", {text: `Choose a ${what}`}, h("small", {text: `${number(rows.length)} in the run`})),
       rows.length ? listed(ctx, {...answer, rows}) : h("p", {}, h("i", {text: `the program makes no ${what}`})));
@@ -63,7 +63,7 @@ export async function choice(ctx, classes, what) {
 /** Objects as a table whose names lead to their contents. @param {any} ctx @param {any} answer @param {string} [sql] */
 function listed(ctx, answer, sql) {
   const {vulkan} = ctx.recording.overview;
-  const show = (/** @type {any[]} */ row) => {
+  const show = (row) => {
     if (vulkan) return vulkanObject(ctx, row);
     const [kind, name, created, used, deleted, group] = [
       "class", "name", "created_seq", "last_use_seq", "deleted_seq", "share_group"
@@ -101,13 +101,12 @@ export const objectsPanel = {
   async show(ctx) {
     const sql = ctx.recording.overview.vulkan ? VULKAN_OBJECTS : OBJECTS;
     const answer = await once(ctx, "objects", sql);
-    const search = /** @type {HTMLInputElement} */ (
-        h("input", {type: "search", placeholder: "texture, RGBA8, a label …", "aria-label": "search the objects"}));
+    const search =
+        h("input", {type: "search", placeholder: "texture, RGBA8, a label …", "aria-label": "search the objects"});
     const out = h("div");
     const draw = () => {
       const words = search.value.toLowerCase().split(" ");
-      const rows = answer.rows.filter(
-          (/** @type {any[]} */ row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
+      const rows = answer.rows.filter((row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
       fill(out, listed(ctx, {...answer, rows}, search.value.trim() ? undefined : sql));
     };
     search.addEventListener("input", draw);
@@ -167,9 +166,8 @@ export const notesPanel = {
   /** @param {any} ctx */
   async show(ctx) {
     const {notes} = ctx;
-    const entry = (/** @type {any} */ mark, /** @type {number} */ i) => {
-      const input = /** @type {HTMLInputElement} */ (
-          h("input", {type: "text", value: mark.text, "aria-label": `note at call ${mark.seq}`}));
+    const entry = (mark, /** @type {number} */ i) => {
+      const input = h("input", {type: "text", value: mark.text, "aria-label": `note at call ${mark.seq}`});
       input.addEventListener("change", () => {
         mark.text = input.value;
         notes.save(ctx);
@@ -180,7 +178,7 @@ export const notesPanel = {
     };
     const texts = (/** @type {"filters"|"queries"} */ kind, /** @type {(text: string) => void} */ use) =>
         notes.data[kind].map(
-            (/** @type {string} */ text, /** @type {number} */ i) =>
+            (text, i) =>
                 h("tr", {}, h("td", {class: "mono wrap"}, link(text, () => use(text))),
                   h("td", {}, button("remove", () => notes.remove(kind, i, ctx)))));
     const section = (/** @type {string} */ title, /** @type {HTMLElement[]} */ rows, /** @type {string} */ empty) =>

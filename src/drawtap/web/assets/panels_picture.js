@@ -67,7 +67,7 @@ const sizeOf = ({data, width, height}) => data.byteLength + 4 * width * height;
 /** Keep a picture as the newest one, and forget the oldest. @template T @param {string} key @param {T} one */
 function keep(key, one) {
   seen.delete(key);
-  seen.set(key, /** @type {any} */ (one));
+  seen.set(key, one);
   let bytes = [...seen.values()].reduce((sum, {image}) => sum + sizeOf(image), 0);
   for (const [oldest, {image}] of seen) {
     if (oldest === key || (bytes <= MOST_BYTES && seen.size <= MOST)) break;
@@ -233,8 +233,7 @@ function attachments(ctx, shown, {names, why}) {
   const of = JSON.stringify([names, why]);
   if (now.of === of && now.names && ctx.element.contains(now.names)) return now.names;
   const buttons = names.map(
-      (/** @type {string} */ one) =>
-          button(one || "color", () => ctx.store.set({of: one}), {"aria-pressed": String(one === shown)}));
+      (one) => button(one || "color", () => ctx.store.set({of: one}), {"aria-pressed": String(one === shown)}));
   const made =
       h("div", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...buttons, why && h("i", {text: why}));
   if (now.names && ctx.element.contains(now.names)) now.names.replaceWith(made);
@@ -254,17 +253,17 @@ async function draws(ctx, box, frame) {
   const {recording, place} = ctx;
   const {seqs, kinds} = await recording.outline(recording.frameOf(place.call));
   if (ctx.signal.aborted) return;
-  const chosen = (/** @type {any[]} */ items) => items.findLastIndex(({seq}) => seq <= place.call);
+  const chosen = (items) => items.findLastIndex(({seq}) => seq <= place.call);
   if (last.frame === frame && last.film?.element.parentElement === box)
     return last.film.choose(chosen(last.film.items));
   const items = seqs.flatMap(
-      (/** @type {number} */ seq, /** @type {number} */ i) => ["draw", "clear"].includes(kinds[i]) ? [{
+      (seq, i) => ["draw", "clear"].includes(kinds[i]) ? [{
         seq,
         title: `${kinds[i]}, call ${number(seq)}`,
         text: `${kinds[i]} ${number(seq)}`,
         path: `${recording.number}/small/${seq}`
       }] :
-                                                                                                     []);
+                                                         []);
   if (items.length < 2) return fill(box);
   const label = "draws of the frame: arrows choose, Enter goes to the call";
   last = {frame, film: new Film(items, {label, chosen: chosen(items), go: (item) => ctx.go(item.seq)})};
@@ -292,15 +291,12 @@ export const texturePanel = {
     const sampled = place.sampled === "yes";
     const vulkan = head.target.startsWith("VK_");  // whose first row is the highest
     const name = vulkan ? `0x${Number(head.name).toString(16)}` : head.name;
-    const images = head.parts.flatMap((/** @type {any} */ part) => layers(answer, at, part, !vulkan))
-                       .map(
-                           (/** @type {any} */ one) =>
-                               sampled ? {...one, image: asSampled(one.image, head.swizzle, head.format)} : one);
+    const images = head.parts.flatMap((part) => layers(answer, at, part, !vulkan))
+                       .map((one) => sampled ? {...one, image: asSampled(one.image, head.swizzle, head.format)} : one);
     const chosen = Math.min(Number(place.layer) || 0, Math.max(images.length - 1, 0));
-    const missing = head.parts.filter((/** @type {any} */ part) => part.why);
+    const missing = head.parts.filter((part) => part.why);
     const past = h("div");
-    const notes = [...new Set(
-        head.parts.flatMap((/** @type {any} */ p) => [p.source && `from: ${p.source}`, p.lost]).filter(Boolean))];
+    const notes = [...new Set(head.parts.flatMap((p) => [p.source && `from: ${p.source}`, p.lost]).filter(Boolean))];
     fill(
         element,
         h("h2", {text: `${head.kind} ${name}${head.label ? ` “${head.label}”` : ""}`},
@@ -308,12 +304,11 @@ export const texturePanel = {
         past,
         ...notes.map((text) => h("p", {}, h("i", {text: /** @type {string} */ (text)}))),
         head.why && h("p", {text: head.why}),
-        ...missing.map(
-            (/** @type {any} */ part) => h("p", {class: "bad", text: `${part.suffix || "level 0"}: ${part.why}`})),
+        ...missing.map((part) => h("p", {class: "bad", text: `${part.suffix || "level 0"}: ${part.why}`})),
         images.length > 1 &&
             h("div", {class: "parts", role: "listbox", "aria-label": "levels, faces and layers"},
               ...crossed(
-                  images.map((/** @type {any} */ one, /** @type {number} */ i) => {
+                  images.map((one, i) => {
                     const face = faceOf(one.name);
                     return h(
                         "figure", {

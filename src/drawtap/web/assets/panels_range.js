@@ -21,8 +21,8 @@ export function rangeOf(text, size) {
  */
 export function chooser(range, size, pick) {
   const field = (/** @type {string} */ name, /** @type {number} */ value) => {
-    const made = /** @type {HTMLInputElement} */ (
-        h("input", {type: "number", min: "0", max: String(size - 1), value: String(value), "aria-label": name}));
+    const made =
+        h("input", {type: "number", min: "0", max: String(size - 1), value: String(value), "aria-label": name});
     made.addEventListener("keydown", (event) => {
       if (event.key === "Enter") choose();
     });
@@ -51,7 +51,7 @@ export async function touches(ctx, path, [first, last], shown) {
   try {
     found = await get(of, ctx.signal);
   } catch (error) {
-    const e = /** @type {any} */ (error);
+    const e = error;
     if (e.name === "AbortError") throw error;
     return h("p", {class: "bad", text: `${e.message}${e.hint ? `: ${e.hint}` : ""}`});
   }

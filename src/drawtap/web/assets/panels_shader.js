@@ -14,20 +14,17 @@ export const shaderPanel = {
     const {recording, place, element, store} = ctx;
     const program = await get(`${recording.number}/program/${place.call}`, ctx.signal);
     const {vulkan} = program;
-    const named = (/** @type {string} */ title, /** @type {any[][]} */ rows, /** @type {string} */ what) =>
-        rows.length > 0 && [
-          h("h2", {text: title}, h("small", {text: number(rows.length)})),
-          h("div", {class: "scroll"},
-            h("table", {},
-              h("thead", {},
-                h("tr", {}, ...["name", "set by call", what].map((text) => h("th", {text, scope: "col"})))),
-              ...rows.map(
-                  ([name, value, since, text = written(value)]) =>
-                      h("tr", {}, h("th", {text: name, scope: "row"}),
-                        h("td", {class: "n"}, since === null ? "–" : link(String(since), () => ctx.go(since))),
-                        h("td", {class: "whole"},
-                          h("pre", {class: text.includes("\n") ? "value" : "value wrap", text})))))),
-        ];
+    const named = (/** @type {string} */ title, rows, /** @type {string} */ what) => rows.length > 0 && [
+      h("h2", {text: title}, h("small", {text: number(rows.length)})),
+      h("div", {class: "scroll"},
+        h("table", {},
+          h("thead", {}, h("tr", {}, ...["name", "set by call", what].map((text) => h("th", {text, scope: "col"})))),
+          ...rows.map(
+              ([name, value, since, text = written(value)]) => h(
+                  "tr", {}, h("th", {text: name, scope: "row"}),
+                  h("td", {class: "n"}, since === null ? "–" : link(String(since), () => ctx.go(since))),
+                  h("td", {class: "whole"}, h("pre", {class: text.includes("\n") ? "value" : "value wrap", text})))))),
+    ];
     const cost = h("div", {id: "cost", "aria-live": "polite"});
     const ask = async () => {
       try {
@@ -61,7 +58,7 @@ export const shaderPanel = {
         ...(named(vulkan ? "Descriptors and constants" : "Uniforms", program.uniforms, "value") || []),
         ...(named("Attributes", program.attributes, vulkan ? "format" : "location") || []),
         ...program.shaders.flatMap(
-            (/** @type {any} */ shader) =>
+            (shader) =>
                 [h("h2", {text: `${shader.stage.replace("GL_", "").replaceAll("_", " ").toLowerCase()} ${shader.name}`},
                    h("small", {},
                      ...(shader.seq === null ? ["no source in the recording"] :
@@ -92,7 +89,7 @@ function costs({draws, sums, measured, command}) {
         h("tr", {}, ...["", counted(draws, "draw"), "of all draws"].map((text) => h("th", {text, scope: "col"})))),
       h("tbody", {},
         ...sums.map(
-            (/** @type {any[]} */[name, unit, value, share]) =>
+            ([name, unit, value, share]) =>
                 h("tr", {}, h("th", {scope: "row", text: name}), h("td", {class: "n", text: amount(value, unit)}),
                   h("td", {class: "n", text: share === null ? "–" : `${(100 * share).toFixed(1)} %`}))))),
     !measured && h("p", {}, "No metric of draws was measured. This command measures one: ", h("code", {text: command}))

@@ -47,8 +47,7 @@ export const sqlPanel = {
       return;
     element.dataset.sql = place.sql;
     element.dataset.rec = String(recording.number);
-    const text = /** @type {HTMLTextAreaElement} */ (
-        h("textarea", {spellcheck: "false", "aria-label": "question in SQL", text: place.sql || EXAMPLES[0]}));
+    const text = h("textarea", {spellcheck: "false", "aria-label": "question in SQL", text: place.sql || EXAMPLES[0]});
     const out = h("div");
     const suggest = h("div", {class: "suggest", role: "listbox", "aria-label": "completions"});
     /** @type {AbortController|undefined} */
@@ -78,7 +77,7 @@ export const sqlPanel = {
               whole: {recording: recording.number, sql: answer.sql}
             }));
       } catch (error) {
-        const e = /** @type {any} */ (error);
+        const e = error;
         fill(
             out, h("p", {class: "bad", text: signal.aborted ? "stopped" : e.message}),
             !signal.aborted && e.hint && h("p", {text: e.hint}));
@@ -148,16 +147,15 @@ const BARS = 20;
  * columns of numbers
  */
 function bars({columns, rows}, numeric) {
-  const falls = (/** @type {number} */ i) =>
-      rows.every((/** @type {any[]} */ r, /** @type {number} */ k) => !k || r[i] <= rows[k - 1][i]);
+  const falls = (/** @type {number} */ i) => rows.every((r, k) => !k || r[i] <= rows[k - 1][i]);
   const by = numeric.find(falls) ?? numeric[0];
-  const most = Math.max(...rows.map((/** @type {any[]} */ r) => r[by]), 1e-300);
+  const most = Math.max(...rows.map((r) => r[by]), 1e-300);
   const shown = rows.slice(0, BARS);
   return h(
       "details", {open: true}, h("summary", {text: `chart of ${columns[by]}`}),
       h("div", {class: "bars-of"},
         ...shown.flatMap(
-            (/** @type {any[]} */ r) =>
+            (r) =>
                 [h("span", {class: "mono", text: String(r[0]), title: String(r[0])}),
                  h("span", {}, h("span", {class: "bar", style: {width: `${(100 * Math.max(r[by], 0)) / most}%`}})),
                  h("span", {class: "n", text: r[by] === null ? "–" : String(Number(r[by].toPrecision(4)))})])),
@@ -168,8 +166,8 @@ function bars({columns, rows}, numeric) {
 function chart(answer) {
   const numeric = answer.columns.map((_, i) => i)
                       .filter((i) => answer.rows.every((r) => r[i] === null || typeof r[i] === "number"));
-  const names = answer.rows.map((/** @type {any[]} */ r) => r[0]);
-  if (numeric.length && names.length > 1 && names.every((/** @type {any} */ one) => typeof one === "string") &&
+  const names = answer.rows.map((r) => r[0]);
+  if (numeric.length && names.length > 1 && names.every((one) => typeof one === "string") &&
       new Set(names).size === names.length)
     return bars(answer, numeric);
   if (numeric.length < 2 || answer.rows.length < 3) return null;

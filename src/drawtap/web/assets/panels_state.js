@@ -20,14 +20,13 @@ export const statePanel = {
     const state = await get(`${recording.number}/state/${place.call}${everything || pinned ? "?all" : ""}`, ctx.signal);
     const difference =
         pinned ? await get(`${recording.number}/difference?a=${place.pin}&b=${place.call}`, ctx.signal) : null;
-    const differs = new Map((difference?.rows ?? []).map((/** @type {any[]} */ row) => [row[0], row]));
+    const differs = new Map((difference?.rows ?? []).map((row) => [row[0], row]));
     const always = new Set(state.always);
     const uses = used && !recording.overview.vulkan ? await usesOf(ctx, state.rows) : null;
-    const shown = (/** @type {any[]} */ row) => (everything || row[4] || always.has(row[0]) || differs.has(row[0])) &&
+    const shown = (row) => (everything || row[4] || always.has(row[0]) || differs.has(row[0])) &&
         (!place.stage || row[3] === place.stage) && (!uses || uses(row[0])) &&
         words.split(" ").every((word) => row[0].toLowerCase().includes(word) || row[1].toLowerCase().includes(word));
-    const count = (/** @type {string} */ stage) =>
-        state.rows.filter((/** @type {any[]} */ row) => row[3] === stage && row[4]).length;
+    const count = (/** @type {string} */ stage) => state.rows.filter((row) => row[3] === stage && row[4]).length;
     const stages = state.stages.map(
         ([key, name]) => button(`${name} ${count(key)}`, () => store.set({stage: place.stage === key ? "" : key}), {
           "aria-pressed": String(place.stage === key),
@@ -72,15 +71,14 @@ export const statePanel = {
                              "what differs from the beginning"}; on the right the call that set it`
           })),
         // OpenVG has no such stages.
-        state.rows.some((/** @type {any[]} */ row) => row[3]) &&
+        state.rows.some((row) => row[3]) &&
             h("div", {class: "stages", role: "toolbar", "aria-label": "stages of the pipeline"}, ...stages),
         state.incomplete.length > 0 && (!place.stage || place.stage === "textures") && incompleteTextures(ctx, state),
         h("div", {class: "tools"}, search, all, !recording.overview.vulkan && draws, pin, saving({
             name: `state-${place.call}`,
             rows: () => ({
               columns: ["path", "value", "since_seq"],
-              rows: state.rows.filter(shown).map(
-                  (/** @type {any[]} */[path, value, since]) => [path, plain(value, Infinity), since])
+              rows: state.rows.filter(shown).map(([path, value, since]) => [path, plain(value, Infinity), since])
             })
           })),
         difference &&

@@ -201,7 +201,7 @@ function placed(all, links, frame) {
   const wide = widest * (width + across) - across;
   for (const [row, list] of rows) {
     // A pass stands near those that it reads.
-    const wish = (/** @type {any} */ node) => {
+    const wish = (node) => {
       const from = links.filter((one) => one.to === node.key)
                        .map((one) => nodes.get(one.from)?.x)
                        .filter((x) => x !== undefined);
@@ -306,7 +306,7 @@ function box(node, chosen, links, go, goCall) {
 
 /** The same as a table. @param {any} ctx @param {Pass[]} all @param {any[]} links @param {number} frame */
 function rowsOf(ctx, all, links, frame) {
-  const named = (/** @type {any} */ one, /** @type {number} */ other, /** @type {number} */ of) =>
+  const named = (one, /** @type {number} */ other, /** @type {number} */ of) =>
       `${one.what.join(", ")} ${other === frame ? "" : `(frame ${number(other)}) `}of pass ${of}`;
   const rows = all.map(
       (pass) =>

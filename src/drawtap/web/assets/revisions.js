@@ -30,21 +30,21 @@ export async function revisions(ctx) {
       ctx.signal);
   const {rows} = answer;
   if (!rows.length) return h("p", {}, h("i", {text: "no call changed its content"}));
-  const chosen = rows.findLastIndex((/** @type {any[]} */ row) => row[1] <= at);
+  const chosen = rows.findLastIndex((row) => row[1] <= at);
   const whole = `SELECT ${columns} FROM revisions WHERE ${life} ORDER BY seq, path`;
   const listed =
       h("details", {open: kind === "buffer" || null}, h("summary", {text: "as a table"}),
         table(
             answer,
             {go: ctx.go, goFrame: ctx.goFrame, name: "revisions", whole: {recording: recording.number, sql: whole}}));
-  const words = (/** @type {any[]} */[change, seq, , frame, calls, , size]) => `${change}${
+  const words = ([change, seq, , frame, calls, , size]) => `${change}${
       size ? ` ${bytes(size)}` :
           calls > 1 ? ` × ${number(calls)}` :
                       ""}, frame ${number(frame)}, call ${number(seq)}`;
   const film = kind === "buffer" ?
       null :
       new Film(
-          rows.map((/** @type {any[]} */ row) => ({
+          rows.map((row) => ({
                      seq: row[2],
                      title: words(row),
                      text: `${row[0]} ${number(row[1])}`,

@@ -18,8 +18,7 @@ export class Strip {
   constructor(element, on) {
     this.element = element;
     this.on = on;
-    this.canvas = /** @type {HTMLCanvasElement} */ (
-        h("canvas", {role: "img", tabindex: "0", style: {width: "100%", height: "100%", display: "block"}}));
+    this.canvas = h("canvas", {role: "img", tabindex: "0", style: {width: "100%", height: "100%", display: "block"}});
     this.tip = h("span", {
       class: "tip",
       style: {position: "absolute", right: "8px", top: "2px", color: "var(--soft)", pointerEvents: "none"}
@@ -30,12 +29,12 @@ export class Strip {
       title: "small pictures of frames (i)",
       style: {position: "absolute", left: "64px", top: "2px", fontSize: "11px", padding: "0 6px"}
     });
-    this.choice = /** @type {HTMLSelectElement} */ (h("select", {
+    this.choice = h("select", {
       class: "bars",
       hidden: true,
       "aria-label": "what the bars are",
       on: {change: () => on.series(this.choice.value)}
-    }));
+    });
     this.marker = h("span", {
       hidden: true,
       style:
@@ -198,9 +197,8 @@ export class Strip {
   async thumb(frame) {
     const answer = await getBytes(`${this.recording.number}/thumbnail/${frame}`);
     const {head, at} = headed(answer);
-    const canvas = /** @type {HTMLCanvasElement} */ (
-        h("canvas",
-          {width: head.width, height: head.height, title: `frame ${frame}`, on: {click: () => this.go(frame)}}));
+    const canvas = h(
+        "canvas", {width: head.width, height: head.height, title: `frame ${frame}`, on: {click: () => this.go(frame)}});
     const data = new Uint8ClampedArray(answer, at, head.width * head.height * 4);
     for (let i = 3; i < data.length; i += 4) data[i] = 255;
     canvas.getContext("2d")?.putImageData(new ImageData(data, head.width, head.height), 0, 0);
@@ -211,7 +209,7 @@ export class Strip {
   copyOf(frame) {
     const from = this.made.get(frame);
     if (!from) return undefined;
-    const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", {width: from.width, height: from.height}));
+    const canvas = h("canvas", {width: from.width, height: from.height});
     canvas.getContext("2d")?.drawImage(from, 0, 0);
     return canvas;
   }

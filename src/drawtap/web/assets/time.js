@@ -47,10 +47,10 @@ export class Timeline {
               .flat()),
       arrows: async (a, b, signal) =>
           (await Promise.all(this.sides.map(
-               async ({number, base}) => (await get(`${number}/arrows?t0=${a}&t1=${b}`, signal))
-                                             .map((/** @type {any[]} */[
-                                                    from, t0, to, t1, kind, what
-                                                  ]) => [base + from, t0, base + to, t1, kind, base ? null : what]))))
+               async ({number, base}) =>
+                   (await get(`${number}/arrows?t0=${a}&t1=${b}`, signal))
+                       .map(([from, t0, to, t1, kind,
+                              what]) => [base + from, t0, base + to, t1, kind, base ? null : what]))))
               .flat(),
       beside: async (row, at, step) => {
         const [{number, own}] = this.sidesOf([row]);
@@ -174,13 +174,12 @@ export class Timeline {
     const found = await Promise.all(sides.map(({number}) => get(`${number}/timeline${findings ? "?findings" : ""}`)));
     if (sides.length === 1) return {...found[0], zeros: [found[0].zero]};
     const groups = found.flatMap(
-        (one, i) =>
-            one.groups.map((/** @type {any} */ group) => ({
-                             name: `${sides[i].name}: ${group.name}`,
-                             tracks: group.tracks.map(
-                                 (/** @type {any} */ row) =>
-                                     ({...row, id: sides[i].base + row.id, label: `${sides[i].name} ${row.label}`}))
-                           })));
+        (one, i) => one.groups.map(
+            (group) => ({
+              name: `${sides[i].name}: ${group.name}`,
+              tracks: group.tracks.map(
+                  (row) => ({...row, id: sides[i].base + row.id, label: `${sides[i].name} ${row.label}`}))
+            })));
     // Groups of one kind stand beside each other: frames of A, frames of B ...
     const kinds = [...new Set(groups.map(({name}) => name.slice(3)))];
     groups.sort((a, b) => kinds.indexOf(a.name.slice(3)) - kinds.indexOf(b.name.slice(3)));
@@ -339,8 +338,7 @@ export const timePanel = {
           const {columns, rows: found} = await get(`${number}/area?ids=${own.join()}&t0=${a}&t1=${b}`, ctx.signal);
           return {
             columns,
-            rows: found.map(
-                (/** @type {any[]} */[id, label, ...rest]) => [base + id, name ? `${name} ${label}` : label, ...rest])
+            rows: found.map(([id, label, ...rest]) => [base + id, name ? `${name} ${label}` : label, ...rest])
           };
         }));
     const answer = {columns: answers[0].columns, rows: answers.flatMap((one) => one.rows)};
@@ -411,9 +409,9 @@ function wayOf(graph) {
 /** @param {any} answer @param {number} length @param {any} ctx @param {TimeGraph} graph */
 function sums(answer, length, ctx, graph) {
   const percent = (/** @type {number} */ busy) => `${((100 * busy) / length).toPrecision(3)} %`;
-  const spans = answer.rows.filter((/** @type {any[]} */ r) => r[4] !== null);
-  const values = answer.rows.filter((/** @type {any[]} */ r) => r[4] === null);
-  const go = (/** @type {any[]} */ r) => {
+  const spans = answer.rows.filter((r) => r[4] !== null);
+  const values = answer.rows.filter((r) => r[4] === null);
+  const go = (r) => {
     const row = graph.row(r[0]);
     return row?.leads === "call" && row.id < SECOND ? link(duration(r[5]), () => ctx.go(r[6])) : duration(r[5]);
   };
@@ -427,7 +425,7 @@ function sums(answer, length, ctx, graph) {
                     (text, i) => h("th", {class: i > 1 ? "n" : "", text})))),
             h("tbody", {},
               ...spans.map(
-                  (/** @type {any[]} */ r) =>
+                  (r) =>
                       h("tr", {}, h("td", {class: "wrap", text: r[1]}), h("td", {class: "mono wrap", text: r[2]}),
                         h("td", {class: "n", text: number(r[3])}), h("td", {class: "n", text: duration(r[4])}),
                         h("td", {class: "n", text: percent(r[4])}), h("td", {class: "n"}, go(r)))))),
@@ -437,7 +435,7 @@ function sums(answer, length, ctx, graph) {
               h("tr", {},
                 ...["row", "values", "least", "mean", "largest"].map(
                     (text, i) => h("th", {class: i ? "n" : "", text})))),
-            h("tbody", {}, ...values.map((/** @type {any[]} */ r) => {
+            h("tbody", {}, ...values.map((r) => {
               const unit = graph.row(r[0])?.unit ?? "";
               return h(
                   "tr", {}, h("td", {class: "wrap", text: r[1]}), h("td", {class: "n", text: number(r[3])}),

@@ -14,8 +14,7 @@ export const whatifPanel = {
   /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element, store} = ctx;
-    const area = /** @type {HTMLTextAreaElement} */ (
-        h("textarea", {"aria-label": "changes, one a line", spellcheck: "false", class: "mono"}));
+    const area = h("textarea", {"aria-label": "changes, one a line", spellcheck: "false", class: "mono"});
     area.value = place.what;
     const apply = () => store.set({what: area.value.trim()});
     const add = (/** @type {string} */ line) => {
@@ -81,7 +80,7 @@ export const whatifPanel = {
       fill(logs, ...headed(changed).head.logs.map(said));
       fill(pictures, before, shown(changed, "with the changes", old));
     } catch (error) {
-      if (/** @type {any} */ (error).name !== "AbortError") fill(pictures, before, refused(error));
+      if (error.name !== "AbortError") fill(pictures, before, refused(error));
     }
   },
 };
@@ -96,7 +95,7 @@ function compared(found) {
     threads of the player on ${found.engine}, each draw finished before the next one: ${
       found.software ? "a software renderer, whose drawing is in it" : "the time of the GPU is not in it"}.`;
   if (!ratio) return [h("p", {text: `${about} Times stand here from the second round on; the first one warms up.`})];
-  const row = (/** @type {string} */ name, /** @type {any} */ one, /** @type {(v: number) => string} */ shown) =>
+  const row = (/** @type {string} */ name, one, /** @type {(v: number) => string} */ shown) =>
       h("tr", {}, h("th", {scope: "row", text: name}), h("td", {class: "n", text: shown(one.value)}),
         h("td", {class: "n", text: `${shown(Math.max(one.least, 0))} to ${shown(one.most)}`}));
   const times = (/** @type {number} */ v) => v.toFixed(3);
@@ -143,7 +142,7 @@ async function sourceOf(ctx) {
   const {recording, place} = ctx;
   if (!recording.overview.vulkan) {
     const {args} = await get(`${recording.number}/call/${place.edit}`, ctx.signal);
-    const string = args.find((/** @type {any} */ one) => one.name === "string");
+    const string = args.find((one) => one.name === "string");
     return string && Array.isArray(string.array) ? {
       source: string.array.join(""),
       about: "",
@@ -153,7 +152,7 @@ async function sourceOf(ctx) {
                                                    null;
   }
   const {shaders} = await get(`${recording.number}/program/${place.call}`, ctx.signal);
-  const shader = shaders.find((/** @type {any} */ one) => one.seq === place.edit);
+  const shader = shaders.find((one) => one.seq === place.edit);
   const suffix = SUFFIXES[/** @type {keyof typeof SUFFIXES} */ (shader?.stage)] || "frag";
   return shader && shader.source !== null ? {
     source: shader.source,
@@ -177,13 +176,13 @@ async function editor(ctx, area, apply) {
   const lines = area.value.split("\n"), mine = new RegExp(`^\\s*set\\s+${place.edit}\\s`);
   const line = lines.find((one) => mine.test(one)), set = line && of.found.exec(line);
   const source = set ? JSON.parse(set[1]) : of.source;
-  const text = /** @type {HTMLTextAreaElement} */ (h("textarea", {
+  const text = h("textarea", {
     class: "mono",
     "aria-label": "source of the shader",
     spellcheck: "false",
     rows: String(Math.min(Math.max(source.split("\n").length + 1, 5), 16)),
     text: source
-  }));
+  });
   const use = (/** @type {boolean} */ changed) => {
     const rest = lines.filter((one) => !mine.test(one));
     area.value = [...rest, ...(changed ? [`set ${place.edit} ${of.change(text.value)}`] : [])].join("\n").trim();
