@@ -1,6 +1,6 @@
 // A row of any number of small pictures. The page gets those in view alone, one after the other.
 import {h} from "./dom.js";
-import {headed} from "./image.js";
+import {drawn, opaque} from "./image.js";
 import {getBytes} from "./net.js";
 
 const WIDE = 112;    // pixels: a picture with its words, as in app.css
@@ -123,11 +123,7 @@ export class Film {
     const running = this.running = new AbortController();
     this.asked = path;
     try {
-      const answer = await getBytes(path, running.signal);
-      const {head, at} = headed(answer);
-      const data = new Uint8ClampedArray(answer, at, head.width * head.height * 4);
-      for (let i = 3; i < data.length; i += 4) data[i] = 255;
-      known.set(path, new ImageData(data, head.width, head.height));
+      known.set(path, opaque(await getBytes(path, running.signal)));
     } catch (error) {
       const {status, message} = error;
       if (running.signal.aborted) return;
@@ -232,11 +228,4 @@ export class Film {
 export function cameFrom(path) {
   const image = known.get(path);
   return image instanceof ImageData ? drawn(image) : undefined;
-}
-
-/** @param {ImageData} image */
-function drawn(image) {
-  const canvas = h("canvas", {width: image.width, height: image.height});
-  canvas.getContext("2d")?.putImageData(image, 0, 0);
-  return canvas;
 }

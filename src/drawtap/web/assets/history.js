@@ -1,6 +1,7 @@
 // The history of a pixel: what wrote it in the frame, and which test kept other draws from it.
-import {button, fill, h, number} from "./dom.js";
+import {button, counted, fill, h, number} from "./dom.js";
 import {get, insist} from "./net.js";
+import {failure, quiet, sheet, title} from "./parts.js";
 import {link, saving} from "./table.js";
 
 const MARKS = /** @type {Record<string, string>} */ (
@@ -21,10 +22,9 @@ const STEPS = /** @type {Record<string, string>} */ ({
  */
 export function pixelHistory(ctx, seq, of, px) {
   const [x, y] = px.split(",").map(Number);
-  const title = `History of pixel ${x}, ${y}`;
+  const name = `History of pixel ${x}, ${y}`;
   const box =
-      h("section", {id: "history", "aria-label": title, "aria-busy": "true"},
-        h("h2", {text: title}, h("small", {text: "playing the frame …"})));
+      h("section", {id: "history", "aria-label": name, "aria-busy": "true"}, title(name, "playing the frame …"));
   const close = button("close", () => ctx.store.set({px: ""}), {"aria-label": "close the history"});
   const path = `${ctx.recording.number}/picture/${seq}/pixel?of=${of}&x=${x}&y=${y}`;
   insist(() => get(path, ctx.signal), ctx.signal)
@@ -35,20 +35,17 @@ export function pixelHistory(ctx, seq, of, px) {
             fill(
                 box,
                 h("div", {class: "tools"},
-                  h("h2", {text: title}, h("small", {
-                      text: `${number(wrote)} ${wrote === 1 ? "call" : "calls"} wrote it in this frame, ${
-                          number(rest)} covered it without writing`
-                    })),
+                  title(
+                      name,
+                      `${counted(wrote, "call")} wrote it in this frame, ${number(rest)} covered it without writing`),
                   close),
                 found.events.length ? h("div", {}, table(ctx, found),
                                         saving({name: `pixel-${x}-${y}-call-${seq}`, rows: () => records(found)})) :
-                                      h("p", {}, h("i", {text: "no call of this frame wrote or covered it"})));
+                                      quiet("no call of this frame wrote or covered it"));
           },
           (error) => {
-            if (error.name === "AbortError") return;
-            fill(
-                box, h("div", {class: "tools"}, h("h2", {text: title}), close),
-                h("p", {class: "bad", text: error.message}), error.hint && h("p", {text: error.hint}));
+            if (error.name !== "AbortError")
+              fill(box, h("div", {class: "tools"}, title(name), close), ...failure(error));
           })
       .finally(() => box.removeAttribute("aria-busy"));
   return box;
@@ -56,11 +53,8 @@ export function pixelHistory(ctx, seq, of, px) {
 
 /** @param {any} ctx @param {any} found */
 function table(ctx, found) {
-  const heads = ["call", "what became of it", "value"];
-  return h(
-      "div", {class: "scroll"},
-      h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", {text, scope: "col"})))),
-        h("tbody", {}, ...found.events.map((event) => row(ctx, event, found.format)))));
+  const rows = found.events.map((event) => row(ctx, event, found.format));
+  return h("div", {class: "scroll"}, sheet(["call", "what became of it", "value"], rows));
 }
 
 /** The history as a table of columns. @param {any} found */

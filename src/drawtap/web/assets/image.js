@@ -38,6 +38,20 @@ export function headed(answer) {
   return {head, at: 4 + length};
 }
 
+/** The small picture of an answer, without its alpha. @param {ArrayBuffer} answer */
+export function opaque(answer) {
+  const {head, at} = headed(answer), data = new Uint8ClampedArray(answer, at, head.width * head.height * 4);
+  for (let i = 3; i < data.length; i += 4) data[i] = 255;
+  return new ImageData(data, head.width, head.height);
+}
+
+/** A canvas with a picture. @param {ImageData} image @param {Record<string, any>} [props] */
+export function drawn(image, props = {}) {
+  const canvas = h("canvas", {width: image.width, height: image.height, ...props});
+  canvas.getContext("2d")?.putImageData(image, 0, 0);
+  return canvas;
+}
+
 const TYPES = /** @type {Record<string, any>} */ ({
   "|u1": Uint8Array,
   "|i1": Int8Array,
@@ -348,12 +362,11 @@ export class ImageView {
 
   /** @param {number} now @param {(v: number) => void} set @param {string} name */
   limit(now, set, name) {
-    const input = h("input", {type: "number", step: "any", value: String(now), "aria-label": name});
-    input.addEventListener("input", () => {
-      set(Number(input.value));
+    const input = ({target}) => {
+      set(Number(target.value));
       this.paint();
-    });
-    return input;
+    };
+    return h("input", {type: "number", step: "any", value: String(now), "aria-label": name, on: {input}});
   }
 
   histogram() {

@@ -2,6 +2,7 @@
 import {button, duration, fill, h, loadPlots, number} from "./dom.js";
 import * as lengths from "./lengths.js";
 import {get} from "./net.js";
+import {bad, n, quiet, select, sheet, sieve, title} from "./parts.js";
 import {chart, stepped} from "./plots.js";
 import {saving, table} from "./table.js";
 import {clock} from "./units.js";
@@ -32,9 +33,8 @@ async function windowed(ctx, what) {
   const {graph} = ctx.timeline;
   if (!ctx.timeline.listing?.length) return null;
   const {a, b} = graph.area ?? graph.view;
-  const head = h("small", {
-    text: `${clock(a, (b - a) / 1000)} to ${clock(b, (b - a) / 1000)}${graph.area ? ", the area" : ", what is in view"}`
-  });
+  const head =
+      `${clock(a, (b - a) / 1000)} to ${clock(b, (b - a) / 1000)}${graph.area ? ", the area" : ", what is in view"}`;
   return {
     head,
     answer: await get(`${ctx.recording.number}/${what}?t0=${Math.floor(a)}&t1=${Math.ceil(b)}`, ctx.signal),
@@ -43,7 +43,7 @@ async function windowed(ctx, what) {
 }
 
 /** @param {any} ctx */
-const wait = (ctx) => fill(ctx.element, h("p", {}, h("i", {text: "the tables of the trace are being made …"})));
+const wait = (ctx) => fill(ctx.element, quiet("the tables of the trace are being made …"));
 
 export const contentionPanel = {
   id: "contention",
@@ -60,21 +60,15 @@ export const contentionPanel = {
             () => graph.look(f.worst_at_ns - f.worst_ns, f.worst_at_ns + 2 * f.worst_ns));
     fill(
         ctx.element,
-        h("h2", {text: "Who keeps whom waiting"}, head),
-        ...answer.problems.map((p) => h("p", {class: "bad", text: `▲ ${p.kind}: ${p.where}: ${p.text}`})),
+        title("Who keeps whom waiting", head),
+        ...answer.problems.map((p) => bad(`▲ ${p.kind}: ${p.where}: ${p.text}`)),
         answer.findings.length > 0 &&
-            h("table", {},
-              h("thead", {},
-                h("tr", {},
-                  ...["culprit", "victim", "cost", "share", "times", "rule"].map(
-                      (text) => h("th", {text, class: ["cost", "share", "times"].includes(text) ? "n" : ""})))),
-              h("tbody", {},
-                ...answer.findings.map(
+            sheet(
+                ["culprit", "victim", "cost", "share", "times", "rule"],
+                answer.findings.map(
                     (f) =>
-                        h("tr", {}, h("td", {text: f.culprit}), h("td", {text: f.victim}),
-                          h("td", {class: "n", text: duration(f.cost_ns)}),
-                          h("td", {class: "n", text: `${(100 * f.share).toFixed(0)} %`}),
-                          h("td", {class: "n", text: number(f.count)}), h("td", {text: f.rule}))))),
+                        [f.culprit, f.victim, n(duration(f.cost_ns)), n(`${(100 * f.share).toFixed(0)} %`),
+                         n(number(f.count)), f.rule])),
         ...answer.findings.map(
             (f, i) =>
                 h("details", {open: i === 0},
@@ -98,26 +92,24 @@ export const figuresPanel = {
     const found = await windowed(ctx, "figures");
     if (!found) return wait(ctx);
     fill(
-        ctx.element, h("h2", {text: "Figures"}, found.head),
+        ctx.element, title("Figures", found.head),
         ...found.answer.tables.flatMap(
             (t) =>
-                [h("h2", {text: t.title}), saving({
+                [title(t.title), saving({
                    name: t.title,
                    rows: () => ({columns: t.columns, rows: t.rows.map((row) => row.map(([value]) => value))})
                  }),
-                 h("div", {class: "scroll"},
-                   h("table", {}, h("thead", {}, h("tr", {}, ...t.columns.map((c, i) => h("th", {
-                                                                                text: c,
-                                                                                class: t.right[i] ? "n" : "",
-                                                                                title: t.meanings[i] || null
-                                                                              })))),
-                     h("tbody", {}, ...t.rows.map((row) => h("tr", {}, ...row.map(([, text], i) => h("td", {
-                                                                                    class: t.right[i] ? "n" : "",
-                                                                                    text
-                                                                                  })))))))]),
+                 h("div", {class: "scroll"}, figures(t))]),
         !found.answer.tables.length && h("p", {text: "this time has no figures"}));
   },
 };
+
+/** A table of figures; a head's title says what it means. @param {any} of */
+function figures({columns, rows, right, meanings}) {
+  const made = sheet(columns, rows.map((row) => row.map(([, text], i) => right[i] ? n(text) : text)));
+  [...made.rows[0].cells].forEach((head, i) => (head.title = meanings[i] || ""));
+  return made;
+}
 
 let chosen = "";
 
@@ -131,15 +123,13 @@ export const lengthsPanel = {
     const {rows} = found.answer, choices = lengths.choices(rows);
     if (!rows.length)
       return fill(
-          ctx.element, h("h2", {text: "How long requests took"}, found.head),
+          ctx.element, title("How long requests took", found.head),
           h("p", {text: "no request of this trace has a length"}));
-    const pick =
-        h("select", {"aria-label": "which requests"},
-          ...choices.map(([value, text]) => h("option", {value, text, selected: value === chosen})));
+    const pick = select("which requests", choices, () => draw(), chosen);
     const usage = h("div");
     const parts = lengths.MEASURES.map((measure) => ({measure, box: h("div", {role: "img"}), text: h("p")}));
     fill(
-        ctx.element, h("h2", {text: "How long requests took"}, found.head), h("div", {class: "tools"}, pick), saving({
+        ctx.element, title("How long requests took", found.head), h("div", {class: "tools"}, pick), saving({
           name: "lengths",
           rows: () => ({
             columns: ["measure", "engine", "client", "from_ns", "requests"],
@@ -147,11 +137,9 @@ export const lengthsPanel = {
                 (row) => row.step.map((step, i) => [row.measure, row.engine, row.client, 2 ** (step / 4), row.n[i]]))
           })
         }),
-        h("div", {class: "three"},
-          ...parts.map(({measure, box, text}) => h("div", {}, h("h2", {text: measure}), box, text))),
-        h("p", {}, h("i", {text: "each bar is 19 % longer than the one before"})),
-        h("h2", {text: "Load of each engine by each client"},
-          h("small", {text: `% of the time, in steps of ${duration(used.answer.width)}`})),
+        h("div", {class: "three"}, ...parts.map(({measure, box, text}) => h("div", {}, title(measure), box, text))),
+        quiet("each bar is 19 % longer than the one before"),
+        title("Load of each engine by each client", `% of the time, in steps of ${duration(used.answer.width)}`),
         usage);
     if (used.answer.series.length)
       usageChart(usage, used.answer);
@@ -167,7 +155,7 @@ export const lengthsPanel = {
         lengths.show(plots[i], bins);
       });
     };
-    pick.addEventListener("change", draw);
+
     draw();
   },
 };
@@ -196,31 +184,20 @@ export const eventsPanel = {
     const found = await windowed(ctx, "events");
     if (!found) return wait(ctx);
     const {answer} = found, {graph} = ctx.timeline;
-    const search =
-        h("input", {type: "search", placeholder: "an event, a thread, field=value", "aria-label": "search the events"});
-    const out = h("div");
+
     const go = (row) => () => {
       graph.mark("a", row[0]);
       const {a, b} = graph.view;
       if (row[0] < a || row[0] > b) graph.look(row[0] - (b - a) / 2, row[0] + (b - a) / 2);
     };
-    const draw = () => {
-      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const rows = answer.rows.filter((row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
-      fill(
-          out,
-          table(
-              {columns: ["ns", ...answer.columns.slice(1)], rows},
-              {go: ctx.go, goFrame: ctx.goFrame, name: "events", links: {ns: go}}));
-    };
-    search.addEventListener("input", draw);
+    const columns = ["ns", ...answer.columns.slice(1)];
+    const searched = sieve(
+        "search the events", "an event, a thread, field=value", answer.rows,
+        (rows) => table(ctx, {columns, rows}, {name: "events", links: {ns: go}}));
     fill(
-        ctx.element, h("h2", {text: "Events"}, found.head),
+        ctx.element, title("Events", found.head),
         answer.more &&
-            h("p", {},
-              h("i",
-                {text: `the first ${number(answer.rows.length)} of this time: look nearer for others, or ask in SQL`})),
-        search, out);
-    draw();
+            quiet(`the first ${number(answer.rows.length)} of this time: look nearer for others, or ask in SQL`),
+        ...searched);
   },
 };

@@ -1,7 +1,8 @@
 // The vertices of a draw: what goes in, what comes out, what becomes of each primitive; as tables and in space.
-import {button, counted, download, fill, h, number} from "./dom.js";
+import {button, counted, fill, h, number} from "./dom.js";
 import {headed, values} from "./image.js";
 import {getBytes} from "./net.js";
+import {bad, failure, n, patch, rowed, saver, sheet, title, toggle} from "./parts.js";
 import {link, saving} from "./table.js";
 
 /** By the server's number: name, colour. @type {[string, number[]][]} */
@@ -87,11 +88,11 @@ function instances(ctx, mesh, instance) {
     max: String(count - 1),
     value: String(instance ?? ""),
     "aria-label": "instance",
-    placeholder: "all"
-  });
-  chosen.addEventListener("change", () => {
-    const wanted = Number(chosen.value);
-    ctx.store.set({instance: chosen.value === "" ? null : Math.max(0, Math.min(count - 1, Math.floor(wanted)))});
+    placeholder: "all",
+    on: {
+      change: ({target: {value}}) =>
+          ctx.store.set({instance: value === "" ? null : Math.max(0, Math.min(count - 1, Math.floor(Number(value))))})
+    }
   });
   const of = shared.length ? `; ${shared.join(", ")} ${instance === null ? "as instance 0 has" : "as it has"} ${
                                  shared.length > 1 ? "them" : "it"}` :
@@ -100,7 +101,7 @@ function instances(ctx, mesh, instance) {
       instance !== null && !mesh.places.length ? "; primitives are of all: which are its own is not known" : "";
   return h(
       "div", {class: "tools"}, h("label", {}, "instance ", chosen),
-      button("all", () => ctx.store.set({instance: null}), {"aria-pressed": String(instance === null)}), h("span", {
+      toggle("all", () => ctx.store.set({instance: null}), instance === null), h("span", {
         id: "instance",
         text: `${
             instance === null ? `all ${number(count)} instances` : `instance ${number(instance)} of ${number(count)}`}${
@@ -181,10 +182,7 @@ function pixelOf(mesh, n) {
 }
 
 export const meshPanel = {
-  id: "mesh",
-  name: "Mesh",
-  key: "m",
-  needsCall: true,
+
   /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element} = ctx;
@@ -195,10 +193,10 @@ export const meshPanel = {
     const mesh = ofInstance(all, instance);
     const {head} = mesh;
     const side = place.mesh === "in" ? "in" : "out";
-    const save = button(
-        "OBJ",
-        async () => download(
-            `call-${place.call}.obj`, await getBytes(`${recording.number}/mesh/${place.call}/obj`), "text/plain"),
+    const save = saver(
+        ctx, "OBJ",
+        async () =>
+            [`call-${place.call}.obj`, await getBytes(`${recording.number}/mesh/${place.call}/obj`), "text/plain"],
         {title: "primitives that come out"});
     const why = side === "in" ? head.why_in : head.why;
     const pixel = /^\d+,\d+$/.test(place.px) ? place.px.split(",").map(Number) : null;
@@ -212,21 +210,16 @@ export const meshPanel = {
     }
     fill(
         element,
-        h("h2", {text: `Draw ${number(place.call)}`}, h("small", {
-            text: `${counted(mesh.fates.length, "primitive")}, ${verticesIn(mesh)}${
-                head.more ? "; it has more than are shown" : ""}`
-          })),
+        title(
+            `Draw ${number(place.call)}`,
+            `${counted(mesh.fates.length, "primitive")}, ${verticesIn(mesh)}${
+                head.more ? "; it has more than are shown" : ""}`),
         toolbar(ctx, side, save),
         instances(ctx, all, instance),
         h("ul", {class: "legend"},
           ...FATES.filter(([name]) => head.counts[name])
-              .map(
-                  ([name, colour]) =>
-                      h("li", {},
-                        h("span",
-                          {class: "patch", "aria-hidden": "true", style: {background: `rgb(${colour.join(" ")})`}}),
-                        `${number(head.counts[name])} ${name}: ${MEANS[name]}`))),
-        why ? h("p", {class: "bad", text: why}) : view.element,
+              .map(([name, colour]) => patch(colour, `${number(head.counts[name])} ${name}: ${MEANS[name]}`))),
+        why ? bad(why) : view.element,
         pixel && covers(ctx, mesh, side, pixel, marked, choose),
         rows && saving({
           name: `mesh-${place.call}-${side}`,
@@ -253,9 +246,7 @@ function toolbar(ctx, shows, ...more) {
   const sides = [
     ["out", "out: behind the last stage"], ["in", "in: as the program gave them"],
     ["pass", "whole pass: out, all draws"]
-  ].map(([key, name]) => button(name, () => ctx.store.set({mesh: key === "out" ? "" : key}), {
-          "aria-pressed": String(shows === key)
-        }));
+  ].map(([key, name]) => toggle(name, () => ctx.store.set({mesh: key === "out" ? "" : key}), shows === key));
   return h("div", {class: "tools", role: "toolbar", "aria-label": "mesh"}, ...sides, ...more);
 }
 
@@ -274,11 +265,8 @@ async function showPass(ctx) {
   try {
     pass = await fetchPass(ctx, place.call);
   } catch (error) {
-    const {message, hint, status} = error;
-    if (ctx.signal.aborted || status === 409) throw error;
-    return fill(
-        element, h("h2", {text: `Pass of call ${number(place.call)}`}), toolbar(ctx, "pass"),
-        h("p", {class: "bad", text: message}), hint && h("p", {text: hint}));
+    if (ctx.signal.aborted || error.status === 409) throw error;
+    return fill(element, title(`Pass of call ${number(place.call)}`), toolbar(ctx, "pass"), ...failure(error));
   }
   const {draws, left_out: left} = pass.head;
   const known = draws.filter((one) => !one.why), lost = draws.length - known.length;
@@ -298,30 +286,28 @@ async function showPass(ctx) {
     fill(near, `primitive ${number(primitive - first)} of draw `, link(String(call), () => ctx.go(call)));
   }, (i) => own.has(i) ? SELECTED : OTHER);
   const rows = passTable(ctx, draws);
-  const save = button(
-      "OBJ",
-      async () => download(
-          `pass-${pass.head.pass}.obj`, await getBytes(`${recording.number}/pass/${place.call}/mesh/obj`),
-          "text/plain"),
+  const save = saver(
+      ctx, "OBJ",
+      async () =>
+          [`pass-${pass.head.pass}.obj`, await getBytes(`${recording.number}/pass/${place.call}/mesh/obj`),
+              "text/plain"],
       {title: "primitives that come out of all draws, a group by draw"});
-  const patch = (/** @type {number[]} */ colour, /** @type {string} */ text) =>
-      h("li", {}, h("span", {class: "patch", "aria-hidden": "true", style: {background: `rgb(${colour.join(" ")})`}}),
-        text);
+
   fill(
-      element, h("h2", {text: `Pass ${number(pass.head.pass)}`}, h("small", {
-                   text: `${target(pass.head)}: ${counted(draws.length + left, "draw")}, ${
-                       counted(sum("primitives"), "primitive")}, ${counted(sum("vertices"), "vertex", "vertices")}`
-                 })),
+      element,
+      title(
+          `Pass ${number(pass.head.pass)}`,
+          `${target(pass.head)}: ${counted(draws.length + left, "draw")}, ${
+              counted(sum("primitives"), "primitive")}, ` +
+              counted(sum("vertices"), "vertex", "vertices")),
       toolbar(ctx, "pass", save),
       h("ul", {class: "legend"}, selected >= 0 && patch(SELECTED, `▶ selected: draw ${number(place.call)}`),
         (selected < 0 || draws.length > 1) && patch(OTHER, selected < 0 ? "draws of the pass" : "other draws"),
         selected < 0 && h("li", {text: `call ${number(place.call)} is no draw of it`})),
-      left > 0 && h("p", {
-        class: "bad",
-        text: `cut off: ${number(left)} more draws of the pass are left out; the view has ${
-            number(draws.length)} about the call`
-      }),
-      lost > 0 && h("p", {class: "bad", text: `${number(lost)} draws are not in the view; the table has the reasons`}),
+      left > 0 &&
+          bad(`cut off: ${number(left)} more draws of the pass are left out; the view has ${
+              number(draws.length)} about the call`),
+      lost > 0 && bad(`${number(lost)} draws are not in the view; the table has the reasons`),
       views.size > 1 && h("p", {text: `the draws have ${views.size} viewports: each fills the view`}), view.element,
       near, saving({name: `pass-${pass.head.pass}-out`, rows: () => passRecords(pass)}), rows.element);
   view.draw();
@@ -335,12 +321,12 @@ function passTable(ctx, draws) {
     const one = draws[i], is = one.call === ctx.place.call;
     const becomes =
         FATES.filter(([name]) => one.counts?.[name]).map(([name]) => `${number(one.counts[name])} ${name}`).join(", ");
-    const count = (/** @type {number|undefined} */ n) => h("td", {class: "n", text: one.why ? "" : number(n ?? 0)});
-    return h(
-        "tr", {}, h("td", {text: is ? "▶ selected" : ""}),
-        h("td", {class: "n"}, link(String(one.call), () => ctx.go(one.call))),
-        h("td", {class: "mono", text: one.function}), count(one.primitives), count(one.vertices), count(one.instances),
-        h("td", {text: one.why || becomes + (one.more ? "; it has more primitives than these" : "")}));
+    const count = (/** @type {number|undefined} */ sum) => n(one.why ? "" : number(sum ?? 0));
+    return [
+      is ? "▶ selected" : "", n(link(String(one.call), () => ctx.go(one.call))),
+      h("td", {class: "mono", text: one.function}), count(one.primitives), count(one.vertices), count(one.instances),
+      one.why || becomes + (one.more ? "; it has more primitives than these" : "")
+    ];
   }, (i) => i);
 }
 
@@ -386,22 +372,22 @@ function covers(ctx, mesh, side, pixel, marked, choose) {
 
 /**
  * Rows that become more. `mark` shows those of some keys, and makes them the current ones. @param {string[]}
- * heads @param {number} count @param {(i: number) => HTMLElement} row @param {(key: number) => number} rowOf the first
+ * heads @param {number} count @param {(i: number) => any[]} row @param {(key: number) => number} rowOf the first
  * row of a key, -1 where it has none @param {number} [each] rows of a key
  */
 function growing(heads, count, row, rowOf, each = 1) {
-  const body = /** @type {HTMLTableSectionElement} */ (h("tbody"));
-  const titles = heads.map((text) => h("th", {text, scope: "col"}));
-  const more = h("p");
-  let shown = 0;
+  const more = h("p"),
+        made = (/** @type {number} */ from, /** @type {number} */ end) =>
+            Array.from({length: end - from}, (_, i) => rowed(row(from + i)));
+  let shown = Math.min(count, ROWS);
+  const all = sheet(heads, made(0, shown)), [body] = all.tBodies;
   const grow = (upTo = shown + ROWS) => {
-    for (const end = Math.min(count, upTo); shown < end; shown++) body.append(row(shown));
+    body.append(...made(shown, Math.max(Math.min(count, upTo), shown)));
+    shown = body.rows.length;
     fill(more, shown < count && button(`more (${number(count - shown)})`, () => grow()));
   };
-  const scroll = h("div", {class: "scroll rows-of-mesh"}, h("table", {}, h("thead", {}, h("tr", {}, ...titles)), body));
-  grow();
-  // Heads stand above their numbers.
-  [...(body.rows[0]?.cells ?? [])].forEach((cell, i) => titles[i]?.classList.toggle("n", cell.classList.contains("n")));
+  const scroll = h("div", {class: "scroll rows-of-mesh"}, all);
+  grow(shown);
   const mark = (/** @type {number[]} */ keys) => {
     for (const old of body.querySelectorAll("[aria-current]")) old.removeAttribute("aria-current");
     const places = keys.slice(0, ROWS).map(rowOf).filter((n) => n >= 0);
@@ -424,6 +410,9 @@ const pixelCell = (ctx, at) =>
     h("td", {class: "n", title: at && "mark it in the picture"},
       at && link(at.join(", "), () => ctx.store.set({tab: "picture", px: at.join()})));
 
+/** The names of the attributes' numbers. @param {any[]} inputs */
+const partsOf = (inputs) => inputs.flatMap(({name, size}) => [..."xyzw"].slice(0, size).map((c) => `${name}.${c}`));
+
 /** @param {any} mesh @param {any} ctx @param {(vertex: number) => void} choose */
 function inTable(mesh, ctx, choose) {
   const at = new Map(Array.from(mesh.vertices, (v, i) => [v, i]));
@@ -435,27 +424,21 @@ function inTable(mesh, ctx, choose) {
   mesh.indices.forEach((v, i) => {
     if (!first.has(v)) first.set(v, i);
   });
-  const heads = [
-    "place", "vertex",
-    ...mesh.inputs.flatMap((one) => Array.from({length: one.size}, (_, i) => `${one.name}.${"xyzw"[i]}`)), "pixel"
-  ];
+  const heads = ["place", "vertex", ...partsOf(mesh.inputs), "pixel"];
   const lost = mesh.inputs.filter((one) => one.why);
   const rows = growing(heads, mesh.indices.length, (i) => {
     const vertex = mesh.indices[i], out = corner.get(vertex);
-    if (vertex === END) return h("tr", {}, h("td", {class: "n", text: String(i)}), h("td", {}, h("i", {text: "ends"})));
+    if (vertex === END) return [n(i), h("i", {text: "ends"})];
     const row = /** @type {number} */ (at.get(vertex));
-    return h(
-        "tr", {}, h("td", {class: "n"}, link(String(i), () => choose(vertex))),
-        h("td", {class: "n", text: String(vertex)}),
-        ...mesh.inputs.flatMap(
-            (one) => cells(
-                one.values.length > one.size ? one.values.subarray(row * one.size, (row + 1) * one.size) : one.values)),
-        pixelCell(ctx, out === undefined || mesh.head.why ? null : pixelOf(mesh, out)));
+    return [
+      n(link(String(i), () => choose(vertex))), n(vertex),
+      ...mesh.inputs.flatMap(
+          (one) => cells(
+              one.values.length > one.size ? one.values.subarray(row * one.size, (row + 1) * one.size) : one.values)),
+      pixelCell(ctx, out === undefined || mesh.head.why ? null : pixelOf(mesh, out))
+    ];
   }, (vertex) => first.get(vertex) ?? -1);
-  return {
-    element: h("div", {}, ...lost.map((one) => h("p", {class: "bad", text: `${one.name}: ${one.why}`})), rows.element),
-    mark: rows.mark
-  };
+  return {element: h("div", {}, ...lost.map((one) => bad(`${one.name}: ${one.why}`)), rows.element), mark: rows.mark};
 }
 
 /** Vertices that go into an instance, as a table of columns. @param {any} mesh @param {number} [instance] */
@@ -473,8 +456,7 @@ function inRecords(mesh, instance = 0) {
       })
     ]);
   });
-  const names = inputs.flatMap((one) => Array.from({length: one.size}, (_, i) => `${one.name}.${"xyzw"[i]}`));
-  return {columns: ["place", "vertex", "instance", ...names], rows};
+  return {columns: ["place", "vertex", "instance", ...partsOf(inputs)], rows};
 }
 
 /**
@@ -501,14 +483,14 @@ function outRecords(mesh, instance) {
 /** @param {any} mesh @param {any} ctx @param {(primitive: number) => void} choose */
 function outTable(mesh, ctx, choose) {
   const {corners} = mesh.head;
-  return growing(["primitive", "becomes", "vertex", "x", "y", "z", "w", "pixel"], mesh.fates.length * corners, (n) => {
-    const i = Math.floor(n / corners);
-    const place = mesh.places.length ? mesh.places[n % mesh.places.length] : -1;
-    return h(
-        "tr", {}, h("td", {class: "n"}, n % corners ? "" : link(String(i), () => choose(i))),
-        h("td", {text: n % corners ? "" : FATES[mesh.fates[i]][0]}),
-        h("td", {class: "n", text: place < 0 ? "" : String(mesh.indices[place])}),
-        ...cells(mesh.positions.subarray(n * 4, n * 4 + 4)), pixelCell(ctx, pixelOf(mesh, n)));
+  return growing(["primitive", "becomes", "vertex", "x", "y", "z", "w", "pixel"], mesh.fates.length * corners, (c) => {
+    const i = Math.floor(c / corners);
+    const place = mesh.places.length ? mesh.places[c % mesh.places.length] : -1;
+    return [
+      n(c % corners ? "" : link(String(i), () => choose(i))), c % corners ? "" : FATES[mesh.fates[i]][0],
+      n(place < 0 ? "" : mesh.indices[place]), ...cells(mesh.positions.subarray(c * 4, c * 4 + 4)),
+      pixelCell(ctx, pixelOf(mesh, c))
+    ];
   }, (primitive) => primitive * corners, corners);
 }
 

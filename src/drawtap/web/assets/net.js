@@ -14,6 +14,9 @@ export class ServerError extends Error {
   }
 }
 
+/** A failure with its hint on a line. @param {any} error */
+export const worded = ({message, hint}) => (hint ? `${message} (${hint})` : message);
+
 /** Take the token out of the address, so that a copied address does not hold it. @returns {boolean} */
 export function takeToken() {
   const parts = new URLSearchParams(location.hash.slice(1));
@@ -98,18 +101,17 @@ export async function insist(ask, signal) {
 
 let asked = 0;
 
+/** Stop what the server does under a name. @param {number} recording @param {string} name */
+const stop = (recording, name) =>
+    void request(`${recording}/query/${name}`, {method: "DELETE"}).then((answer) => answer.text()).catch(() => {});
+
 /**
  * A new name for a question; when `signal` aborts, the server stops what it does under that name. @param {number}
  * recording @param {AbortSignal} signal
  */
 export function stoppable(recording, signal) {
   const name = fresh();
-  signal.addEventListener(
-      "abort",
-      () => void request(`${recording}/query/${name}`, {method: "DELETE"})
-                .then((answer) => answer.text())
-                .catch(() => {}),
-      {once: true});
+  signal.addEventListener("abort", () => stop(recording, name), {once: true});
   return name;
 }
 
@@ -122,12 +124,11 @@ export const fresh = () => `${Date.now()}-${asked++}`;
  * @param {string} name
  */
 export async function ask(recording, what, body, signal, name = fresh()) {
-  const stop = () =>
-      void request(`${recording}/query/${name}`, {method: "DELETE"}).then((answer) => answer.text()).catch(() => {});
-  signal.addEventListener("abort", stop, {once: true});
+  const stops = () => stop(recording, name);
+  signal.addEventListener("abort", stops, {once: true});
   try {
     return await post(`${recording}/${what}?query=${name}`, body, signal);
   } finally {
-    signal.removeEventListener("abort", stop);
+    signal.removeEventListener("abort", stops);
   }
 }

@@ -1,7 +1,8 @@
 // Layers upon a picture: fragments of the draw that reached it, tests that kept others away, wires, overdraw.
-import {button, counted, h, number} from "./dom.js";
+import {counted, h, number} from "./dom.js";
 import {headed, values} from "./image.js";
 import {getBytes, insist} from "./net.js";
+import {patch, toggle} from "./parts.js";
 
 /** Name, colour (red, green, blue) and what the legend says. */
 const MASKS = /** @type {Record<string, [string, number[], string]>} */ ({
@@ -22,7 +23,7 @@ const SIZES = [1, 4, 16, 64, 256, 1024];
 export function overlays(ctx, seq, width, height) {
   const named = (place) => new Set(place.over.split(",").filter((key) => MASKS[key] || OTHERS[key]));
   const chosen = named(ctx.place);
-  const toggle = (/** @type {string} */ key) => {
+  const change = (/** @type {string} */ key) => {
     const now = named(ctx.store.place);  // which this picture may not show yet
     now.has(key) ? now.delete(key) : now.add(key);
     ctx.store.set({over: [...now].join()});
@@ -30,21 +31,16 @@ export function overlays(ctx, seq, width, height) {
   const names = {...Object.fromEntries(Object.entries(MASKS).map(([key, [name]]) => [key, name])), ...OTHERS};
   const tools =
       h("div", {class: "tools", role: "toolbar", "aria-label": "overlays"}, h("i", {text: "upon it"}),
-        ...Object.entries(names).map(
-            ([key, name]) => button(name, () => toggle(key), {"aria-pressed": String(chosen.has(key))})));
+        ...Object.entries(names).map(([key, name]) => toggle(name, () => change(key), chosen.has(key))));
   const legend = h("ul", {class: "legend", "aria-live": "polite"});
   /** @type {((x: number, y: number) => string)[]} */
   const tells = [];
-  const say = (/** @type {string} */ text, /** @type {number[]|null} */ colour) => legend.append(
-      h("li", {},
-        colour && h("span", {class: "patch", "aria-hidden": "true", style: {background: `rgb(${colour.join(" ")})`}}),
-        text));
-  const canvas = () => h("canvas", {width, height, "aria-hidden": "true"});
+  const say = (/** @type {string} */ text, /** @type {number[]|null} */ colour) => legend.append(patch(colour, text));
   /** @type {Record<string, HTMLCanvasElement>} */
   const over = {};
   // Wires lie upon masks.
   for (const key of ["overdraw", ...Object.keys(MASKS), "size", "boxes", "wire"])
-    if (chosen.has(key)) over[key] = canvas();
+    if (chosen.has(key)) over[key] = h("canvas", {width, height, "aria-hidden": "true"});
   const of = {ctx, seq, width, height, over, say, tells};
   const wanted = [...chosen];
   const parts = [
@@ -57,8 +53,7 @@ export function overlays(ctx, seq, width, height) {
       try {
         await insist(() => part(of), ctx.signal);
       } catch (error) {
-        const e = error;
-        if (e.name !== "AbortError") say(e.message, null);
+        if (error.name !== "AbortError") say(error.message, null);
       }
     }
     legend.dataset.ready = "yes";

@@ -1,9 +1,10 @@
 // Panels of two recordings at both cursors: calls, state, pictures, objects; and the findings of drawtap compare when
 // both are played.
-import {button, fill, h, number} from "./dom.js";
+import {button, counted, fill, h, number} from "./dom.js";
 import {headed, imageView, values} from "./image.js";
 import {get, getBytes} from "./net.js";
-import {beforeSwap} from "./panels_picture.js";
+import {beforeSwap, KINDS} from "./panels_picture.js";
+import {bad, n, quiet, sheet, sieve, title, toggle, wrap} from "./parts.js";
 import {link, table} from "./table.js";
 import {timePanel} from "./time.js";
 
@@ -11,7 +12,7 @@ const FLICKER_MS = 500;  // two flashes a second: less than harms anybody
 const POLL_MS = 700;
 const VIEWS = /** @type {const} */ (
     [["", "A beside B"], ["a", "A"], ["b", "B"], ["difference", "difference"], ["flicker", "flicker"]]);
-const KINDS = /** @type {Record<number, [string, string]>} */ ({4: ["|u1", "rgba"], 2: ["<u2", "d"], 1: ["|u1", "s"]});
+
 
 /** @param {any} ctx */
 const where = (ctx) => `A ${number(ctx.place.call)}, B ${number(ctx.place.callb)}`;
@@ -45,19 +46,20 @@ export const pairCallPanel = {
           ...texts.map((text) => h("td", {class: "mono wrap", text: text.slice(0, 2000)})));
     };
     fill(
-        element,
-        h("h2", {text: [...new Set(sides.map(([, call]) => call.name))].join(" and ")}, h("small", {text: where(ctx)})),
+        element, title([...new Set(sides.map(([, call]) => call.name))].join(" and "), where(ctx)),
         alone &&
             h("p", {text: `Only ${sides[0][0]} makes this call. The cursor in ${alone} stands at the call before it.`}),
-        h("table", {class: "both"},
-          h("thead", {}, h("tr", {}, ...["", "", ...sides.map(([side]) => side)].map((text) => h("th", {text})))),
-          h("tbody", {}, line("frame", (call) => String(call.frame)), line("function", (call) => call.name),
-            ...names.map((name) => line(name, (call) => of(call, name))),
-            line("result", (call) => String(call.result ?? "none")))),
-        h("p", {}, h("i", {
-            text: "Objects are the same where aligned calls made them, whatever their numbers: " +
-                "then the list counts the calls as equal."
-          })),
+        sheet(
+            ["", "", ...sides.map(([side]) => side)],
+            [
+              line("frame", (call) => String(call.frame)), line("function", (call) => call.name),
+              ...names.map((name) => line(name, (call) => of(call, name))),
+              line("result", (call) => String(call.result ?? "none"))
+            ],
+            {class: "both"}),
+        quiet(
+            "Objects are the same where aligned calls made them, whatever their numbers: " +
+            "then the list counts the calls as equal."),
         h("div", {class: "tools"},
           ...[["A", recording, place.call], ["B", other, place.callb]].map(
               ([name, one, call]) => button(
@@ -72,25 +74,17 @@ export const pairStatePanel = {
   /** @param {any} ctx */
   async show(ctx) {
     const answer = await get(`${ctx.pair.path}/states?a=${ctx.place.call}&b=${ctx.place.callb}`, ctx.signal);
-    const search =
-        h("input", {type: "search", placeholder: "words in path or value", "aria-label": "search the state"});
-    const out = h("div");
-    const draw = () => {
-      const words = search.value.toLowerCase().split(" ");
-      const rows = answer.rows.filter((row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
-      fill(out, table({...answer, rows}, {go: ctx.go, goFrame: ctx.goFrame, name: "state-a-b"}));
-    };
-    search.addEventListener("input", draw);
+    const [search, out] = sieve(
+        "search the state", "words in path or value", answer.rows,
+        (rows) => table(ctx, {...answer, rows}, {name: "state-a-b"}));
     const count = answer.rows.length;
     fill(
-        ctx.element, h("h2", {text: "State after both calls"}, h("small", {text: where(ctx)})), h("p", {
-          text: count ? `${number(count)} ${
-                            count === 1 ? "variable differs" :
-                                          "variables differ"}; – stands for a variable that one side does not have.` :
+        ctx.element, title("State after both calls", where(ctx)), h("p", {
+          text: count ? `${counted(count, "variable differs", "variables differ")}; ` +
+                  "– stands for a variable that one side does not have." :
                         "No variable differs."
         }),
         count > 0 && h("div", {class: "tools"}, search), count > 0 && out);
-    if (count) draw();
   },
 };
 
@@ -114,23 +108,21 @@ export const pairPicturePanel = {
       offset += size * side.bytes;
       return {width: side.width, height: side.height, channels, data};
     });
-    const names = head.names.map(
-        (name) => button(name || "color", () => store.set({of: name}), {"aria-pressed": String(name === head.of)}));
-    const views = VIEWS.map(
-        ([key, name]) => button(name, () => store.set({side: key}), {"aria-pressed": String(key === place.side)}));
+    const names = head.names.map((name) => toggle(name || "color", () => store.set({of: name}), name === head.of));
+    const views = VIEWS.map(([key, name]) => toggle(name, () => store.set({side: key}), key === place.side));
     const played = (side, one) =>
         side.cut ? `${number(side.calls)} of ${number(one.calls)} calls` : "every call before it";
     fill(
-        element, h("h2", {text: "After both calls"}, h("small", {
-                     text: `A ${number(at[0])}, B ${number(at[1])}; A played ${played(head.sides[0], recording)}, B ${
-                         played(head.sides[1], other)}`
-                   })),
+        element,
+        title(
+            "After both calls",
+            `A ${number(at[0])}, B ${number(at[1])}; A played ${played(head.sides[0], recording)}, ` +
+                `B ${played(head.sides[1], other)}`),
         h("p", {class: "apart", role: "status", text: apart(head)}),
         h("div", {class: "tools"}, h("span", {class: "tools", role: "toolbar", "aria-label": "view"}, ...views),
           names.length > 1 && h("span", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...names)),
         ...head.sides.map(
-            (side, i) => !images[i] &&
-                h("p", {class: "bad", text: `${"AB"[i]}: ${side.why || "there is nothing to read back here"}`})),
+            (side, i) => !images[i] && bad(`${"AB"[i]}: ${side.why || "there is nothing to read back here"}`)),
         shown(ctx, images));
   },
 };
@@ -140,8 +132,8 @@ function apart(head) {
   if (head.exact === undefined) return "There is no picture on one side: choose a draw that both make.";
   if (head.sizes) return `The sizes differ: ${head.sizes}.`;
   if (head.exact) return "The pictures are equal.";
-  return `${number(head.pixels)} ${head.pixels === 1 ? "pixel differs" : "pixels differ"}; largest difference ${
-      head.largest}, RMSE ${head.rmse.toFixed(3)}${head.ssim === null ? "" : `, SSIM ${head.ssim.toFixed(5)}`}`;
+  return `${counted(head.pixels, "pixel differs", "pixels differ")}; largest difference ${head.largest}, RMSE ${
+      head.rmse.toFixed(3)}${head.ssim === null ? "" : `, SSIM ${head.ssim.toFixed(5)}`}`;
 }
 
 /** @param {any} ctx @param {any[]} images */
@@ -189,18 +181,15 @@ export const pairObjectsPanel = {
     const answer = await get(`${ctx.pair.path}/resources`, ctx.signal);
     const count = answer.rows.length;
     fill(
-        ctx.element,
-        h("h2", {text: "Objects that differ"},
-          h("small", {text: "− only A has it, + only B, ~ another content or other properties"})),
+        ctx.element, title("Objects that differ", "− only A has it, + only B, ~ another content or other properties"),
         h("p", {
-          text: count ?
-              `${number(count)} ${count === 1 ? "object differs" : "objects differ"}; A and B are its names there.` :
-              "The objects of both are the same."
+          text: count ? `${counted(count, "object differs", "objects differ")}; A and B are its names there.` :
+                        "The objects of both are the same."
         }),
         count > 0 &&
             table(
-                {...answer, rows: answer.rows.map((row) => [row[0] === "-" ? "−" : row[0], ...row.slice(1)])},
-                {go: ctx.go, goFrame: ctx.goFrame, name: "objects-a-b", written: {what: shortHashes}}));
+                ctx, {...answer, rows: answer.rows.map((row) => [row[0] === "-" ? "−" : row[0], ...row.slice(1)])},
+                {name: "objects-a-b", written: {what: shortHashes}}));
   },
 };
 
@@ -210,10 +199,7 @@ export const comparedPanel = {
   /** @param {any} ctx */
   async show(ctx) {
     const out = h("div"), engines = h("div");
-    fill(
-        ctx.element,
-        h("h2", {text: "What both draw"}, h("small", {text: "plays both from the beginning, as drawtap compare does"})),
-        out, engines);
+    fill(ctx.element, title("What both draw", "plays both from the beginning, as drawtap compare does"), out, engines);
     this.engines(ctx, engines);
     let answer = await get(`${ctx.pair.path}/compared`, ctx.signal);
     const begin = button(
@@ -229,7 +215,7 @@ export const comparedPanel = {
       const answer = await get(`${ctx.pair.path}/compared${first ? "?begin=1" : ""}`, ctx.signal);
       const again = h("p", {}, h("i", {text: "the same on the command line: "}), h("code", {text: answer.command}));
       if (answer.state === "done") return fill(out, ...found(ctx, answer.found), again);
-      if (answer.state === "failed") return fill(out, h("p", {class: "bad", text: answer.why.join(" ")}), again);
+      if (answer.state === "failed") return fill(out, bad(answer.why.join(" ")), again);
       fill(out, h("p", {role: "status"}, h("i", {text: "both are played …"})), again);
       await new Promise((done) => setTimeout(done, POLL_MS));
     }
@@ -240,14 +226,10 @@ export const comparedPanel = {
     const ask = async () => {
       const answers = await get("engines", ctx.signal);
       fill(
-          out, h("h2", {text: "Engines of this machine"}),
-          h("table", {},
-            h("thead", {}, h("tr", {}, ...["engine", "works", "what it is"].map((text) => h("th", {text})))),
-            h("tbody", {},
-              ...answers.map(
-                  (e) =>
-                      h("tr", {}, h("td", {text: e.name}), h("td", {text: e.works ? "yes" : "no"}),
-                        h("td", {class: "wrap", text: e.works ? e.renderer : e.reason}))))),
+          out, title("Engines of this machine"),
+          sheet(
+              ["engine", "works", "what it is"],
+              answers.map((e) => [e.name, e.works ? "yes" : "no", wrap(e.works ? e.renderer : e.reason)])),
           h("p", {}, "One recording on two engines: ",
             h("code", {text: `drawtap view ${quoted(ctx.recording.overview.name)} --on llvmpipe --on softpipe`})));
     };
@@ -275,10 +257,9 @@ function found(ctx, answer) {
     h("p", {text: answer.same ? `All frames are the same: ${sum}.` : `${sum}.`}),
     h("p", {}, h("i", {text: `A: ${answer.a}`}), h("br"), h("i", {text: `B: ${answer.b}`})),
     draw &&
-        h("div", {}, h("h2", {text: "The first draw that differs"}, h("small", {
-                         text: `in frame ${answer.first_frame}${
-                             draw.at_start ? ", which differs already before its first draw" : ""}`
-                       })),
+        h("div", {}, title(
+              "The first draw that differs", `in frame ${answer.first_frame}${
+                             draw.at_start ? ", which differs already before its first draw" : ""}`),
           h("pre", {class: "wrap", text: `A  ${draw.a.call}  ${draw.a.text}\nB  ${draw.b.call}  ${draw.b.text}`}),
           h("p", {
             text: `before: ${
@@ -290,19 +271,15 @@ function found(ctx, answer) {
           button("show this draw", go)),
     answer.no_draw && h("p", {text: `The first draw that differs: ${answer.no_draw}`}),
     differing.length > 0 &&
-        h("table", {},
-          h("thead", {},
-            h("tr", {}, ...["frame", "largest", "RMSE", "SSIM", "pixels"].map((text) => h("th", {class: "n", text})))),
-          h("tbody", {},
-            ...differing.slice(0, 500).map(
-                (f) =>
-                    h("tr", {}, h("td", {class: "n"}, link(String(f.frame), frame(f))),
-                      ...(f.only ? [`only in ${f.only.toUpperCase()}`, "", "", ""] :
-                                   [
-                                     f.max_difference, f.rmse.toFixed(3), f.ssim === null ? "–" : f.ssim.toFixed(5),
-                                     `${(100 * f.pixels).toFixed(2)} %`
-                                   ])
-                          .map((text) => h("td", {class: "n", text: String(text)})))))),
+        sheet(
+            ["frame", "largest", "RMSE", "SSIM", "pixels"], differing.slice(0, 500).map((f) => [
+              n(link(String(f.frame), frame(f))),
+              ...(f.only ? [`only in ${f.only.toUpperCase()}`, "", "", ""] :
+                           [
+                             f.max_difference, f.rmse.toFixed(3), f.ssim === null ? "–" : f.ssim.toFixed(5),
+                             `${(100 * f.pixels).toFixed(2)} %`
+                           ]).map(n)
+            ])),
   ];
 }
 

@@ -1,9 +1,10 @@
 // The content of a buffer after the call: fields as the program declares them or as a format says, bytes, and changes.
-import {button, bytes, download, fill, h, number} from "./dom.js";
+import {button, bytes, fill, h, number} from "./dom.js";
 import {headed} from "./image.js";
 import {getBytes} from "./net.js";
 import {choice} from "./panels_more.js";
 import {chooser, rangeOf, touches} from "./panels_range.js";
+import {bad, editing, quiet, saver, sheet, title, toggle} from "./parts.js";
 import {revisions} from "./revisions.js";
 import {link, saving} from "./table.js";
 
@@ -11,16 +12,10 @@ const ROWS = 100, BYTES = 4096, LINE = 16;
 const PLACE = 10;  // characters before the bytes of a line
 
 export const bufferPanel = {
-  id: "buffer",
-  name: "Buffer",
-  key: "B",
-  needsCall: true,
   /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element, store} = ctx;
-    if (!/^buffer\/\d+\/\d+$/.test(place.object)) {
-      return await choice(ctx, ["buffer", "VkBuffer"], "buffer");
-    }
+    if (!/^buffer\/\d+\/\d+$/.test(place.object)) return await choice(ctx, ["buffer", "VkBuffer"], "buffer");
     const path = `${recording.number}/buffer/${place.call}/${place.object.slice(7)}`;
     const against = place.pin === null || place.pin === place.call ? "" : place.pin;
     const ask = async (/** @type {string} */ fields) => {
@@ -38,33 +33,19 @@ export const bufferPanel = {
     const shown = recording.overview.vulkan ? `0x${Number(head.name).toString(16)}` : head.name;
     const name = `buffer-${shown}-call-${head.call}`;
     const choose = (/** @type {string} */ text) => store.set({fields: text, from: 0});
-    const format = h(
-        "textarea", {spellcheck: "false", rows: "4", "aria-label": "format of the fields", text: shows ? fields : ""});
-    format.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && event.ctrlKey) {
-        event.preventDefault();
-        choose(format.value.trim() || "bytes");
-      }
-    });
-    const save = (/** @type {string} */ title, /** @type {string} */ file, /** @type {string} */ of,
-                  /** @type {string} */ type) => button(title, async () => {
-      try {
-        download(file, await getBytes(`${path}/${of}`), type);
-      } catch (error) {
-        ctx.fail(error);
-      }
-    });
+    const apply = () => choose(format.value.trim() || "bytes");
+    const format = editing({rows: "4", "aria-label": "format of the fields", text: shows ? fields : ""}, apply);
+    const raw = async () => [`${name}.bin`, await getBytes(`${path}/raw`), "application/octet-stream"];
     const past = h("div"), touched = h("div"), range = rangeOf(place.range, head.bytes);
     const pick = (/** @type {number} */ from, /** @type {number} */ to) => store.set({range: `${from}-${to}`});
     fill(
         element,
-        h("h2", {text: `buffer ${shown}${head.label ? ` “${head.label}”` : ""}`},
-          h("small", {text: `${bytes(head.bytes)}, after call ${number(head.call)}`})),
+        title(
+            `buffer ${shown}${head.label ? ` “${head.label}”` : ""}`,
+            `${bytes(head.bytes)}, after call ${number(head.call)}`),
         h("div", {class: "tools", role: "toolbar", "aria-label": "what is shown"},
-          ...head.uses.map(
-              ([title, text]) => button(title, () => choose(text), {"aria-pressed": String(fields === text)})),
-          button("bytes", () => choose("bytes"), {"aria-pressed": String(!shows)}),
-          save("save raw", `${name}.bin`, "raw", "application/octet-stream")),
+          ...head.uses.map(([name, text]) => toggle(name, () => choose(text), fields === text)),
+          toggle("bytes", () => choose("bytes"), !shows), saver(ctx, "save raw", raw)),
         shows &&
             saving(
                 {name, rows: async () => rowsOf(await getBytes(`${path}/csv?format=${encodeURIComponent(fields)}`))}),
@@ -72,12 +53,11 @@ export const bufferPanel = {
             h("p", {}, h("i", {text: "the context of this call reads nothing from it"}), ...lives(ctx, head)),
         h("details", {open: shows && !head.uses.some((use) => use[1] === fields)}, h("summary", {text: "format"}),
           format,
-          h("div", {class: "tools"},
-            button("apply", () => choose(format.value.trim() || "bytes"), {title: "Ctrl-Enter"}),
+          h("div", {class: "tools"}, button("apply", apply, {title: "Ctrl-Enter"}),
             h("i", {text: "for example: at 0 every 20; float3 position; ubyte4n color; half2 uv"}))),
         changes(ctx, head, shows), writes(ctx, head),
         pages(ctx, shows ? head.all : head.bytes, shows ? ROWS : BYTES, shows ? "row" : "byte"),
-        head.why  ? h("p", {class: "bad", text: head.why}) :
+        head.why  ? bad(head.why) :
             shows ? table(head, pick) :
                     hex(new Uint8Array(answer, at), head.first, range, pick),
         chooser(range, head.bytes, pick), touched, past);
@@ -107,7 +87,7 @@ function lives(ctx, head) {
 /** @param {any} ctx @param {any} head @param {boolean} shows */
 function changes(ctx, head, shows) {
   if (head.against === null)
-    return h("p", {}, h("i", {text: "nothing was written before: all of it is new; a pin (p) compares with its call"}));
+    return quiet("nothing was written before: all of it is new; a pin (p) compares with its call");
   const size = head.old_bytes === head.bytes ? "" : `, and it had ${bytes(head.old_bytes)} then`;
   const ranges = head.ranges.map(
       ([from, end]) => link(
@@ -161,21 +141,12 @@ function table(head, pick) {
       on: {click: () => pick(from, from + size - 1)}
     });
   });
-  return h(
-      "div", {class: "scroll"},
-      h("table", {class: "fields"},
-        h("thead", {},
-          h("tr", {}, !single && h("th", {class: "n", text: "row"}),
-            ...head.fields.map((name, i) => h("th", {}, name, head.types[i] && h("i", {text: ` ${head.types[i]}`}))))),
-        h("tbody", {},
-          ...head.rows.map(
-              (row, i) =>
-                  h("tr", {}, !single && h("td", {
-                      class: "n",
-                      text: number(head.first + i),
-                      title: `byte ${number(head.at + (head.first + i) * head.every)}`
-                    }),
-                    ...cells(row, i))))));
+  const placed = (/** @type {number} */ i) =>
+      h("td",
+        {class: "n", text: number(head.first + i), title: `byte ${number(head.at + (head.first + i) * head.every)}`});
+  const rows = head.rows.map((row, i) => [...(single ? [] : [placed(i)]), ...cells(row, i)]);
+  const heads = head.fields.map((name, i) => [name, head.types[i] && h("i", {text: ` ${head.types[i]}`})]);
+  return h("div", {class: "scroll"}, sheet([...(single ? [] : ["row"]), ...heads], rows, {class: "fields"}));
 }
 
 /** Numbers short on the page; what is no number as it stands. @param {any} value @returns {string} */

@@ -1,6 +1,7 @@
 // One call: its arguments with what they point to, and the same as text, SQL, Python.
-import {button, bytes, download, duration, fill, h, number, numbered} from "./dom.js";
+import {button, bytes, duration, fill, h, number, numbered} from "./dom.js";
 import {get, getBytes} from "./net.js";
+import {bad, copy, facts, failure, named, quiet, saver, title} from "./parts.js";
 import {link, saving, table} from "./table.js";
 
 const FORMATS = ["list", "matrix", "hex", "struct"];
@@ -13,16 +14,14 @@ export const callPanel = {
   async show(ctx) {
     const {recording, place, element} = ctx;
     const call = await get(`${recording.number}/call/${place.call}`, ctx.signal);
-    const copy = (/** @type {string} */ name, /** @type {string} */ text) => button(name, async () => {
-      await navigator.clipboard.writeText(text).then(
-          () => ctx.say(`copied as ${name}`), () => ctx.say("the browser refuses to copy"));
-    });
+    const copied = (/** @type {string} */ name, /** @type {string} */ text) =>
+        button(name, () => copy(text, `copied as ${name}`, ctx.say));
     fill(
         element,
-        h("h2", {text: call.name}, h("small", {text: `call ${number(call.seq)}, frame ${number(call.frame)}`})),
+        title(call.name, `call ${number(call.seq)}, frame ${number(call.frame)}`),
         h("pre", {class: "wrap", text: `${call.signature};`}),
-        h("div", {class: "tools"}, h("i", {text: "copy as"}), copy("text", call.text), copy("C", `${call.c};`),
-          copy("SQL", call.sql), copy("Python", call.python), copy("JSON", JSON.stringify(call, null, 1))),
+        h("div", {class: "tools"}, h("i", {text: "copy as"}), copied("text", call.text), copied("C", `${call.c};`),
+          copied("SQL", call.sql), copied("Python", call.python), copied("JSON", JSON.stringify(call, null, 1))),
         call.args.length > 0 && h("h2", {text: "Arguments"}),
         saving({
           name: `${call.name}-${call.seq}`,
@@ -30,42 +29,30 @@ export const callPanel = {
         }),
         ...call.args.map((argument) => argumentView(ctx, call, argument)),
         h("h2", {text: "The call"}),
-        facts(call),
-        call.kinds.length > 0 &&
-            h("h2", {text: "What the function does"}, h("small", {text: "a word shows all such calls"})),
-        call.kinds.length > 0 && kinds(ctx, call.kinds),
+        about(call),
+        ...(call.kinds.length > 0 ?
+                [title("What the function does", "a word shows all such calls"), kinds(ctx, call.kinds)] :
+                []),
     );
   },
 };
 
 /** @param {any} call */
-function facts(call) {
-  const rows = [
-    ["result", call.result ?? "none"],
-    ["time in the driver", duration(call.duration)],
-    ["thread", call.thread],
-    ["context", call.context || "none"],
-    ["API", call.api || "–"],
-    ["provided by", call.provided_by?.replaceAll(",", ", ") || "–"],
-    ["documented at", call.pages.join("\n") || "–"],
-  ];
-  return h(
-      "table", {},
-      ...rows.map(
-          ([name, value]) =>
-              h("tr", {}, h("th", {text: name, scope: "row"}), h("td", {class: "mono wrap", text: String(value)}))));
-}
+const about = (call) => facts([
+  ["result", call.result ?? "none"],
+  ["time in the driver", duration(call.duration)],
+  ["thread", call.thread],
+  ["context", call.context || "none"],
+  ["API", call.api || "–"],
+  ["provided by", call.provided_by?.replaceAll(",", ", ") || "–"],
+  ["documented at", call.pages.join("\n") || "–"],
+]);
 
 /** The words that the filter has for such functions, and what they mean. @param {any} ctx @param {string[][]} all */
-function kinds(ctx, all) {
-  return h(
-      "table", {},
-      ...all.map(
-          ([word, meaning]) =>
-              h("tr", {},
-                h("th", {scope: "row"}, link(`is:${word}`, () => ctx.store.set({filter: `is:${word}`, mode: "dim"}))),
-                h("td", {class: "wrap", text: meaning}))));
-}
+const kinds = (ctx, all) => {
+  const calls = (word) => link(`is:${word}`, () => ctx.store.set({filter: `is:${word}`, mode: "dim"}));
+  return facts(all.map(([word, meaning]) => [calls(word), meaning]), "wrap");
+};
 
 /** @param {any} ctx @param {any} call @param {any} argument */
 function argumentView(ctx, call, argument) {
@@ -81,15 +68,14 @@ function argumentView(ctx, call, argument) {
       link("content",
            () => ctx.store.set(
                {tab: "buffer", object: `buffer/${group}/${argument.value}`, fields: "", from: 0, range: ""}));
-  const head =
-      h("tr", {}, h("th", {text: argument.name, scope: "row"}),
-        h("td", {class: "mono wrap"}, value, content && " ", content),
-        h("td", {}, h("i", {text: argument.class ?? argument.group ?? argument.type ?? argument.kind})));
+  const head = named(
+      argument.name, h("td", {class: "mono wrap"}, value, content && " ", content),
+      h("i", {text: argument.class ?? argument.group ?? argument.type ?? argument.kind}));
   const made = h("div", {}, h("table", {class: "argument"}, head));
   if (argument.array !== undefined)
     made.append(arrayView(ctx, call, argument));
   else if (argument.missing)
-    made.append(h("p", {}, h("i", {text: argument.missing})));
+    made.append(quiet(argument.missing));
   return made;
 }
 
@@ -98,9 +84,9 @@ function arrayView(ctx, call, argument) {
   const box = h("pre");
   const size = h("i", {text: `${bytes(argument.bytes)} of ${argument.element}`});
   const path = `${ctx.recording.number}/content/${call.seq}/${argument.name}`;
-  const save = button("save", async () => {
-    download(`${call.name}-${call.seq}-${argument.name}.bin`, await getBytes(path), "application/octet-stream");
-  });
+  const save = saver(
+      ctx, "save",
+      async () => [`${call.name}-${call.seq}-${argument.name}.bin`, await getBytes(path), "application/octet-stream"]);
   const untyped = argument.element === "bytes";
   if (!untyped && typeof argument.array === "string" ||
       Array.isArray(argument.array) && typeof argument.array[0] === "string" &&
@@ -135,25 +121,19 @@ function fields(ctx, path) {
     size: "40",
     "aria-label": "format of the fields",
     placeholder: "every 20; float3 position; ubyte4n color",
-    title: "Enter applies it"
+    title: "Enter applies it",
+    on: {keydown: (/** @type {KeyboardEvent} */ {key}) => key === "Enter" && void apply()}
   });
   const apply = async () => {
     try {
       const {fields: names, rows: found, why} =
           await get(`${path}/fields?format=${encodeURIComponent(format.value)}`, ctx.signal);
-      fill(
-          rows,
-          why ? h("p", {class: "bad", text: why}) :
-                table({columns: names, rows: found}, {go: ctx.go, goFrame: ctx.goFrame, name: "fields"}));
+      fill(rows, why ? bad(why) : table(ctx, {columns: names, rows: found}, {name: "fields"}));
     } catch (error) {
-      const e = error;
-      if (e.name !== "AbortError")
-        fill(rows, h("p", {class: "bad", text: e.message}), e.hint && h("p", {text: e.hint}));
+      if (error.name !== "AbortError") fill(rows, ...failure(error));
     }
   };
-  format.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") void apply();
-  });
+
   return h("div", {}, h("div", {class: "tools"}, format, button("apply", () => void apply())), rows);
 }
 

@@ -1,6 +1,7 @@
 // Panels that are one question each: objects of the run, findings of the checklist; and what was written down.
 import {button, bytes, fill, h, number} from "./dom.js";
 import {ask, get} from "./net.js";
+import {n, quiet, sheet, sieve, title, wrap} from "./parts.js";
 import {link, saving, table} from "./table.js";
 
 const OBJECTS = `SELECT class, name, label, format, width, height, bytes, uses, writes, created_seq, first_use_seq,
@@ -20,7 +21,7 @@ async function once(ctx, key, query) {
   const name = `${ctx.recording.number} ${key}`;
   if (!kept.has(name)) {
     fill(
-        ctx.element, h("p", {}, h("i", {text: key === "findings" ? "the rules of the checklist run …" : "asking …"})),
+        ctx.element, quiet(key === "findings" ? "the rules of the checklist run …" : "asking …"),
         button("stop", () => ctx.abort()));
     kept.set(name, await ask(ctx.recording.number, "sql", query, ctx.signal));
   }
@@ -30,61 +31,47 @@ async function once(ctx, key, query) {
 /** A handle as the calls have it. @param {number} value */
 const handle = (value) => (value ? `0x${value.toString(16)}` : "–");
 
-/** Show an object of Vulkan after a click. @param {any} ctx @param {any[]} row */
-function vulkanObject(ctx, row) {
-  const [kind, name] = row;
-  const [created, deleted] = row.slice(-3);
-  if (!["VkImage", "VkBuffer"].includes(kind)) return null;
-  const {call} = ctx.place;
-  // Where it is not there after the selected call, it is shown just before its end.
-  const lives = call !== null && call >= created && (deleted === null || call < deleted);
-  const last = deleted === null ? ctx.recording.overview.calls - 1 : deleted - 1;
-  const image = kind === "VkImage";
-  return () => ctx.store.set({
-    tab: image ? "texture" : "buffer",
-    object: `${image ? "image" : "buffer"}/0/${name}`,
-    layer: "",
-    fields: "",
-    from: 0,
-    range: "",
-    ...(lives ? {} : {call: last})
-  });
-}
+/** The kinds of objects whose contents the page shows, with their names in addresses. */
+const SHOWN = /** @type {Record<string, string>} */ ({
+  texture: "texture",
+  renderbuffer: "renderbuffer",
+  vg_image: "vg_image",
+  buffer: "buffer",
+  VkImage: "image",
+  VkBuffer: "buffer"
+});
+
 
 /** The panel of an object before one is chosen. @param {any} ctx @param {string[]} classes @param {string} what */
 export async function choice(ctx, classes, what) {
   const answer = await once(ctx, "objects", ctx.recording.overview.vulkan ? VULKAN_OBJECTS : OBJECTS);
   const rows = answer.rows.filter((row) => classes.includes(row[0]));
   fill(
-      ctx.element, h("h2", {text: `Choose a ${what}`}, h("small", {text: `${number(rows.length)} in the run`})),
-      rows.length ? listed(ctx, {...answer, rows}) : h("p", {}, h("i", {text: `the program makes no ${what}`})));
+      ctx.element, title(`Choose a ${what}`, `${number(rows.length)} in the run`),
+      rows.length ? listed(ctx, {...answer, rows}) : quiet(`the program makes no ${what}`));
 }
 
 /** Objects as a table whose names lead to their contents. @param {any} ctx @param {any} answer @param {string} [sql] */
 function listed(ctx, answer, sql) {
-  const {vulkan} = ctx.recording.overview;
-  const show = (row) => {
-    if (vulkan) return vulkanObject(ctx, row);
-    const [kind, name, created, used, deleted, group] = [
-      "class", "name", "created_seq", "last_use_seq", "deleted_seq", "share_group"
-    ].map((column) => row[answer.columns.indexOf(column)]);
-    if (!["texture", "renderbuffer", "vg_image", "buffer"].includes(kind)) return null;
-    const {call} = ctx.place;
-    // Where it is not there after the selected call, its last use is shown.
+  const {vulkan, calls} = ctx.recording.overview, {call} = ctx.place;
+  const show = (/** @type {any[]} */ row) => {
+    const of = Object.fromEntries(answer.columns.map((column, i) => [column, row[i]])), kind = SHOWN[of.class];
+    if (!kind) return null;
+    const created = of.created_seq, deleted = (vulkan ? of.destroyed_seq : of.deleted_seq) ?? null;
+    // Where it is not there after the selected call, the page shows its last use, or its end where that is unknown.
     const lives = call !== null && call >= created && (deleted === null || call < deleted);
+    const last = vulkan ? (deleted ?? calls) - 1 : of.last_use_seq ?? created;
     return () => ctx.store.set({
       tab: kind === "buffer" ? "buffer" : "texture",
-      object: `${kind}/${group}/${name}`,
+      object: `${kind}/${vulkan ? 0 : of.share_group}/${of.name}`,
       layer: "",
       fields: "",
       from: 0,
       range: "",
-      ...(lives ? {} : {call: used ?? created})
+      ...(lives ? {} : {call: last})
     });
   };
-  return table(answer, {
-    go: ctx.go,
-    goFrame: ctx.goFrame,
+  return table(ctx, answer, {
     name: "objects",
     whole: sql ? {recording: ctx.recording.number, sql} : undefined,
     links: {name: show},
@@ -101,19 +88,10 @@ export const objectsPanel = {
   async show(ctx) {
     const sql = ctx.recording.overview.vulkan ? VULKAN_OBJECTS : OBJECTS;
     const answer = await once(ctx, "objects", sql);
-    const search =
-        h("input", {type: "search", placeholder: "texture, RGBA8, a label …", "aria-label": "search the objects"});
-    const out = h("div");
-    const draw = () => {
-      const words = search.value.toLowerCase().split(" ");
-      const rows = answer.rows.filter((row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
-      fill(out, listed(ctx, {...answer, rows}, search.value.trim() ? undefined : sql));
-    };
-    search.addEventListener("input", draw);
-    fill(
-        ctx.element, h("h2", {text: "Objects of the run"}, h("small", {text: `${number(answer.rows.length)}`})),
-        h("div", {class: "tools"}, search), out);
-    draw();
+    const [search, out] = sieve(
+        "search the objects", "texture, RGBA8, a label …", answer.rows,
+        (rows, some) => listed(ctx, {...answer, rows}, some ? undefined : sql));
+    fill(ctx.element, title("Objects of the run", number(answer.rows.length)), h("div", {class: "tools"}, search), out);
   },
 };
 
@@ -136,27 +114,22 @@ export const findingsPanel = {
     const rules = await get(`${ctx.recording.number}/rules`, ctx.signal);
     const mark = {error: "✕ error", warning: "▲ warning", note: "● note"};
     const rows = answer.rows.flatMap(
-        ([severity, rule, count, , first, example]) =>
-            [h("tr", {}, h("td", {text: mark[/** @type {"error"} */ (severity)] ?? severity}),
-               h("td", {}, link(rule, () => ctx.store.set({filter: `finding:${rule}`, mode: "hide"}))),
-               h("td", {class: "n", text: number(count)}),
-               h("td", {class: "n"}, first === null ? "–" : link(String(first), () => ctx.go(first))),
-               h("td", {class: "wrap", text: example ?? ""})),
-             h("tr", {}, h("td"), h("td", {class: "wrap", colspan: 4}, rules[rule] ? advice(rules[rule]) : ""))]);
+        ([severity, rule, count, , first, example]) => [
+            [
+              mark[/** @type {"error"} */ (severity)] ?? severity,
+              link(rule, () => ctx.store.set({filter: `finding:${rule}`, mode: "hide"})), n(number(count)),
+              n(first === null ? "–" : link(String(first), () => ctx.go(first))), wrap(example ?? "")
+            ],
+            ["", h("td", {class: "wrap", colspan: 4}, rules[rule] ? advice(rules[rule]) : "")]]);
     fill(
-        ctx.element, h("h2", {text: "Findings of the checklist"}, h("small", {text: "a rule leads to its calls"})),
+        ctx.element, title("Findings of the checklist", "a rule leads to its calls"),
         rows.length > 0 && saving({
           name: "findings",
           whole: {recording: ctx.recording.number, sql: "SELECT * FROM findings"},
           rows: () => answer
         }),
-        rows.length ?
-            h("table", {},
-              h("thead", {},
-                h("tr", {},
-                  ...["severity", "rule", "found", "first call", "for example"].map((text) => h("th", {text})))),
-              h("tbody", {}, ...rows)) :
-            h("p", {text: "no rule found anything"}));
+        rows.length ? sheet(["severity", "rule", "found", "first call", "for example"], rows) :
+                      h("p", {text: "no rule found anything"}));
   },
 };
 
@@ -167,13 +140,14 @@ export const notesPanel = {
   async show(ctx) {
     const {notes} = ctx;
     const entry = (mark, /** @type {number} */ i) => {
-      const input = h("input", {type: "text", value: mark.text, "aria-label": `note at call ${mark.seq}`});
-      input.addEventListener("change", () => {
+      const change = () => {
         mark.text = input.value;
         notes.save(ctx);
-      });
+      };
+      const input =
+          h("input", {type: "text", value: mark.text, "aria-label": `note at call ${mark.seq}`, on: {change}});
       return h(
-          "tr", {}, h("td", {class: "n"}, link(String(mark.seq), () => ctx.go(mark.seq))), h("td", {}, input),
+          "tr", {}, n(link(String(mark.seq), () => ctx.go(mark.seq))), h("td", {}, input),
           h("td", {}, button("remove", () => notes.remove("bookmarks", i, ctx))));
     };
     const texts = (/** @type {"filters"|"queries"} */ kind, /** @type {(text: string) => void} */ use) =>
@@ -181,8 +155,9 @@ export const notesPanel = {
             (text, i) =>
                 h("tr", {}, h("td", {class: "mono wrap"}, link(text, () => use(text))),
                   h("td", {}, button("remove", () => notes.remove(kind, i, ctx)))));
-    const section = (/** @type {string} */ title, /** @type {HTMLElement[]} */ rows, /** @type {string} */ empty) =>
-        [h("h2", {text: title}), rows.length ? h("table", {}, ...rows) : h("p", {}, h("i", {text: empty}))];
+    const section =
+        (/** @type {string} */ name, /** @type {HTMLElement[]} */ rows,
+         /** @type {string} */ empty) => [title(name), rows.length ? h("table", {}, ...rows) : quiet(empty)];
     fill(
         ctx.element, ...section("Bookmarks", notes.data.bookmarks.map(entry), "b keeps the selected call"),
         ...section(
@@ -191,6 +166,6 @@ export const notesPanel = {
         ...section(
             "Questions", texts("queries", (text) => ctx.store.set({tab: "sql", sql: text})),
             "“keep” beside a question keeps it"),
-        h("p", {}, h("i", {text: `They stand in ${ctx.recording.overview.name}.notes.json beside the recording.`})));
+        quiet(`They stand in ${ctx.recording.overview.name}.notes.json beside the recording.`));
   },
 };

@@ -2,13 +2,15 @@
 import {button, download, fill, h, number} from "./dom.js";
 import {cameFrom, Film} from "./film.js";
 import {pixelHistory} from "./history.js";
-import {headed, ImageView, imageView, values} from "./image.js";
+import {headed, imageView, ImageView, values} from "./image.js";
 import {getBytes, insist} from "./net.js";
 import {overlays} from "./overlays.js";
 import {choice} from "./panels_more.js";
+import {bad, quiet, saver, title, toggle} from "./parts.js";
 import {revisions} from "./revisions.js";
 
-const KINDS = /** @type {Record<number, [string, string]>} */ ({4: ["|u1", "rgba"], 2: ["<u2", "d"], 1: ["|u1", "s"]});
+export const KINDS =
+    /** @type {Record<number, [string, string]>} */ ({4: ["|u1", "rgba"], 2: ["<u2", "d"], 1: ["|u1", "s"]});
 const PROOFS = /** @type {Record<string, string>} */ ({
   equal: ", which draw the same as all",
   unknown: "",
@@ -97,15 +99,12 @@ function preview(ctx, seq) {
   fill(
       element,
       h("section", {class: "preview"},
-        h("h2", {text: `Frame ${number(frame)}`},
-          h("small", {text: `the player is on its way to call ${number(seq)}`})),
-        h("p", {}, h("i", {text: `preview: ${what}, small`})), canvas));
+        title(`Frame ${number(frame)}`, `the player is on its way to call ${number(seq)}`),
+        quiet(`preview: ${what}, small`), canvas));
 }
 
 export const picturePanel = {
-  id: "picture",
-  name: "Picture",
-  needsCall: true,
+
   /** Tell whether the page has the picture to show. @param {any} recording @param {any} place */
   has: (recording, place) => had(recording, beforeSwap(recording, place.call), place.of) !== undefined,
   /** @param {any} ctx */
@@ -164,7 +163,7 @@ async function paint(ctx, seq, {head, image}) {
                                       "stencil";
   const by = head.cut ? `played ${number(head.calls)} of ${number(recording.calls)} calls${PROOFS[head.proof]}` :
                         "played every call before it";
-  const name = `picture after call ${seq}`, title = `After call ${number(seq)}`,
+  const name = `picture after call ${seq}`, words = `After call ${number(seq)}`,
         small = `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}`;
   const frame = `${recording.number}/${recording.frameOf(seq)}`;
   if (!painted.has(image.data)) painted.set(image.data, {});
@@ -174,9 +173,9 @@ async function paint(ctx, seq, {head, image}) {
   Object.assign(now, {as, seq});
   if (stays) {
     view.change(image, name, drawn);
-    const words = /** @type {HTMLElement} */ (element.querySelector("h2[data-frame]"));
-    /** @type {Text} */ (words.firstChild).data = title;
-    /** @type {Text} */ (/** @type {Element} */ (words.lastChild).firstChild).data = small;
+    const heading = /** @type {HTMLElement} */ (element.querySelector("h2[data-frame]"));
+    /** @type {Text} */ (heading.firstChild).data = words;
+    /** @type {Text} */ (/** @type {Element} */ (heading.lastChild).firstChild).data = small;
     nextFrame(() => {
       if (now.seq !== seq || now.view !== view) return;
       view.changeRest();
@@ -189,7 +188,7 @@ async function paint(ctx, seq, {head, image}) {
   for (const child of [...element.children])
     if (child !== film) child.remove();
   if (!film.isConnected) element.append(film);
-  film.before(h("h2", {text: title, data: {frame}}, h("small", {text: small})));
+  film.before(h("h2", {text: words, data: {frame}}, h("small", {text: small})));
   film.after(...below(ctx, seq, shown, {head, image, name, drawn}));
   await draws(ctx, film, frame);
 }
@@ -204,11 +203,11 @@ const nextFrame = (run) => void requestAnimationFrame(() => setTimeout(run));
  */
 function below(ctx, seq, shown, {head, image, name, drawn}) {
   const {recording, place, store} = ctx;
-  const save = button(
-      "save",
-      async () => download(
-          `call-${now.seq}${shown && `-${shown}`}.png`,
-          await getBytes(`${recording.number}/picture/${now.seq}/png?of=${shown}`), "image/png"));
+  const save = saver(
+      ctx, "save",
+      async () =>
+          [`call-${now.seq}${shown && `-${shown}`}.png`,
+              await getBytes(`${recording.number}/picture/${now.seq}/png?of=${shown}`), "image/png"]);
   const upon = overlays(ctx, seq, image.width, image.height);
   now.view = new ImageView(image, {
     painted: drawn,
@@ -232,8 +231,7 @@ function below(ctx, seq, shown, {head, image, name, drawn}) {
 function attachments(ctx, shown, {names, why}) {
   const of = JSON.stringify([names, why]);
   if (now.of === of && now.names && ctx.element.contains(now.names)) return now.names;
-  const buttons = names.map(
-      (one) => button(one || "color", () => ctx.store.set({of: one}), {"aria-pressed": String(one === shown)}));
+  const buttons = names.map((one) => toggle(one || "color", () => ctx.store.set({of: one}), one === shown));
   const made =
       h("div", {class: "tools", role: "toolbar", "aria-label": "attachments"}, ...buttons, why && h("i", {text: why}));
   if (now.names && ctx.element.contains(now.names)) now.names.replaceWith(made);
@@ -277,15 +275,12 @@ export function beforeSwap(recording, seq) {
 }
 
 export const texturePanel = {
-  id: "texture",
-  name: "Texture",
-  needsCall: true,
+
   /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element} = ctx;
-    if (!/^(texture|renderbuffer|vg_image|image)\/\d+\/\d+$/.test(place.object)) {
+    if (!/^(texture|renderbuffer|vg_image|image)\/\d+\/\d+$/.test(place.object))
       return await choice(ctx, ["texture", "renderbuffer", "vg_image", "VkImage"], "texture");
-    }
     const answer = await getBytes(`${recording.number}/texture/${place.call}/${place.object}`, ctx.signal);
     const {head, at} = headed(answer);
     const sampled = place.sampled === "yes";
@@ -299,71 +294,40 @@ export const texturePanel = {
     const notes = [...new Set(head.parts.flatMap((p) => [p.source && `from: ${p.source}`, p.lost]).filter(Boolean))];
     fill(
         element,
-        h("h2", {text: `${head.kind} ${name}${head.label ? ` “${head.label}”` : ""}`},
-          h("small", {text: `${head.format} ${head.target}, after call ${number(place.call)}`})),
+        title(
+            `${head.kind} ${name}${head.label ? ` “${head.label}”` : ""}`,
+            `${head.format} ${head.target}, after call ${number(place.call)}`),
         past,
-        ...notes.map((text) => h("p", {}, h("i", {text: /** @type {string} */ (text)}))),
+        ...notes.map((text) => quiet(text)),
         head.why && h("p", {text: head.why}),
-        ...missing.map((part) => h("p", {class: "bad", text: `${part.suffix || "level 0"}: ${part.why}`})),
+        ...missing.map((part) => bad(`${part.suffix || "level 0"}: ${part.why}`)),
         images.length > 1 &&
             h("div", {class: "parts", role: "listbox", "aria-label": "levels, faces and layers"},
-              ...crossed(
-                  images.map((one, i) => {
-                    const face = faceOf(one.name);
-                    return h(
-                        "figure", {
-                          role: "option",
-                          tabindex: "0",
-                          "aria-selected": String(i === chosen),
-                          title: one.name,
-                          style: face && {gridArea: FACES[face]},
-                          on: {
-                            click: () => ctx.store.set({layer: String(i)}),
-                            keydown: (/** @type {KeyboardEvent} */ e) => {
-                              if (e.key === "Enter") ctx.store.set({layer: String(i)});
-                            }
-                          }
-                        },
-                        // The rows of a face go down, so that its neighbours in the cross go on where it ends.
-                        imageView({...one.image, bottomFirst: !face && !vulkan}, {name: one.name, small: true}),
-                        h("figcaption", {
-                          text: face ?
-                              face.replace(
-                                  /(.).*_(.)/, (_, sign, axis) => (sign === "p" ? "+" : "−") + axis.toUpperCase()) :
-                              `${one.name} ${one.image.width} × ${one.image.height}`
-                        }));
-                  }),
-                  images)),
+              ...crossed(images.map((one, i) => smallOf(ctx, one, i, i === chosen, vulkan)), images)),
         images.length > 0 && imageView(images[chosen].image, {
           name: images[chosen].name,
           tools: [
             head.kind === "texture" && !place.object.startsWith("renderbuffer") &&
-                button(
-                    `as sampled: ${head.swizzle.toUpperCase()}`, () => ctx.store.set({sampled: sampled ? "" : "yes"}), {
-                      "aria-pressed": String(sampled),
+                toggle(
+                    `as sampled: ${head.swizzle.toUpperCase()}`, () => ctx.store.set({sampled: sampled ? "" : "yes"}),
+                    sampled, {
                       title: "what shaders get as red, green, blue and alpha: " +
                           "the format's channels, then GL_TEXTURE_SWIZZLE"
                     }),
             button(
                 "save PNG", () => void shownAsPng(element, `${head.kind}-${name}-${images[chosen].name}.png`),
                 {title: "this image as it is shown: channels and range"}),
-            button(
-                "save KTX",
-                async () => {
-                  try {
-                    download(
-                        `${head.kind}-${name}.ktx`,
-                        await getBytes(`${recording.number}/texture/${place.call}/${place.object}/ktx`), "image/ktx");
-                  } catch (error) {
-                    ctx.fail(error);
-                  }
-                },
+            saver(
+                ctx, "save KTX",
+                async () =>
+                    [`${head.kind}-${name}.ktx`,
+                        await getBytes(`${recording.number}/texture/${place.call}/${place.object}/ktx`), "image/ktx"],
                 {title: "all levels, faces and layers"}),
-            button(
-                "save numbers",
-                () => download(
-                    `${head.kind}-${name}-${images[chosen].name}.bin`, images[chosen].image.data,
-                    "application/octet-stream"),
+            saver(
+                ctx, "save numbers",
+                async () =>
+                    [`${head.kind}-${name}-${images[chosen].name}.bin`, images[chosen].image.data,
+                        "application/octet-stream"],
                 {title: "the values as they are, the first row that of t = 0"}),
           ]
         }),
@@ -371,6 +335,27 @@ export const texturePanel = {
     fill(past, await revisions(ctx));
   },
 };
+
+/**
+ * One of the images to choose from. @param {any} ctx @param {any} one @param {number} i @param {boolean} chosen @param
+ * {boolean} vulkan
+ */
+function smallOf(ctx, {name, image}, i, chosen, vulkan) {
+  const face = faceOf(name), choose = () => ctx.store.set({layer: String(i)});
+  const words = face ? face.replace(/(.).*_(.)/, (_, sign, axis) => (sign === "p" ? "+" : "−") + axis.toUpperCase()) :
+                       `${name} ${image.width} × ${image.height}`;
+  return h(
+      "figure", {
+        role: "option",
+        tabindex: "0",
+        "aria-selected": String(chosen),
+        title: name,
+        style: face && {gridArea: FACES[face]},
+        on: {click: choose, keydown: (/** @type {KeyboardEvent} */ {key}) => key === "Enter" && choose()}
+      },
+      // The rows of a face go down, so that its neighbours in the cross go on where it ends.
+      imageView({...image, bottomFirst: !face && !vulkan}, {name, small: true}), h("figcaption", {text: words}));
+}
 
 /** Row and column of a cube's face in a cross. @type {Record<string, string>} */
 const FACES = {

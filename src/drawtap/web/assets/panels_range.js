@@ -1,6 +1,7 @@
 // A range of bytes of a buffer: how it is chosen, who wrote it and who reads it.
 import {button, h, number} from "./dom.js";
 import {get, stoppable} from "./net.js";
+import {bad, quiet, title} from "./parts.js";
 import {link, table} from "./table.js";
 
 /**
@@ -21,12 +22,14 @@ export function rangeOf(text, size) {
  */
 export function chooser(range, size, pick) {
   const field = (/** @type {string} */ name, /** @type {number} */ value) => {
-    const made =
-        h("input", {type: "number", min: "0", max: String(size - 1), value: String(value), "aria-label": name});
-    made.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") choose();
+    return h("input", {
+      type: "number",
+      min: "0",
+      max: String(size - 1),
+      value: String(value),
+      "aria-label": name,
+      on: {keydown: (/** @type {KeyboardEvent} */ {key}) => key === "Enter" && choose()}
     });
-    return made;
   };
   const first = field("first byte of the range", range?.[0] ?? 0);
   const last = field("last byte of the range", range?.[1] ?? size - 1);
@@ -51,26 +54,20 @@ export async function touches(ctx, path, [first, last], shown) {
   try {
     found = await get(of, ctx.signal);
   } catch (error) {
-    const e = error;
-    if (e.name === "AbortError") throw error;
-    return h("p", {class: "bad", text: `${e.message}${e.hint ? `: ${e.hint}` : ""}`});
+    if (error.name === "AbortError") throw error;
+    return bad(`${error.message}${error.hint ? `: ${error.hint}` : ""}`);
   }
   const listed = (/** @type {"writers"|"readers"} */ which, /** @type {string} */ none) => found[which].rows.length ?
-      table(
-          found[which],
-          {go: ctx.go, goFrame: ctx.goFrame, name: `buffer-${shown}-bytes-${first}-${last}-${which}`, plain: true}) :
-      h("p", {}, h("i", {text: none}));
+      table(ctx, found[which], {name: `buffer-${shown}-bytes-${first}-${last}-${which}`, plain: true}) :
+      quiet(none);
   const call = (/** @type {number} */ seq) => link(number(seq), () => ctx.go(seq));
   return h(
       "section", {"aria-label": "who wrote and reads the bytes"},
-      h("h2", {text: `Who wrote bytes ${number(first)} to ${number(last)}`},
-        h("small", {text: `up to call ${number(found.at)}, the newest first`})),
-      listed("writers", "no call up to here wrote them"), h("h2", {text: "Who reads them"}),
+      title(`Who wrote bytes ${number(first)} to ${number(last)}`, `up to call ${number(found.at)}, the newest first`),
+      listed("writers", "no call up to here wrote them"), title("Who reads them"),
       h("p", {}, h("i", {text: "from call "}), call(found.since), h("i", {text: " to call "}), call(found.until - 1)),
       listed("readers", "no call is known that reads them"),
-      h("p", {}, h("i", {
-          text:
-              `${found.said.join(" ")} “maybe”: the call may leave these bytes alone. A dash: the call does not tell ` +
-              "which bytes, or where they end."
-        })));
+      quiet(
+          `${found.said.join(" ")} “maybe”: the call may leave these bytes alone. A dash: the call does not tell ` +
+          "which bytes, or where they end."));
 }

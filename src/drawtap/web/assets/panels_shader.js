@@ -2,29 +2,29 @@
 // text of its SPIR-V, and the bindings of its descriptor sets.
 import {button, counted, download, fill, h, number, numbered} from "./dom.js";
 import {get} from "./net.js";
+import {n, named, sheet, title} from "./parts.js";
 import {link, saving} from "./table.js";
 import {amount} from "./units.js";
 
 export const shaderPanel = {
-  id: "shader",
-  name: "Shader",
-  needsCall: true,
+
   /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element, store} = ctx;
     const program = await get(`${recording.number}/program/${place.call}`, ctx.signal);
-    const {vulkan} = program;
-    const named = (/** @type {string} */ title, rows, /** @type {string} */ what) => rows.length > 0 && [
-      h("h2", {text: title}, h("small", {text: number(rows.length)})),
-      h("div", {class: "scroll"},
-        h("table", {},
-          h("thead", {}, h("tr", {}, ...["name", "set by call", what].map((text) => h("th", {text, scope: "col"})))),
-          ...rows.map(
-              ([name, value, since, text = written(value)]) => h(
-                  "tr", {}, h("th", {text: name, scope: "row"}),
-                  h("td", {class: "n"}, since === null ? "–" : link(String(since), () => ctx.go(since))),
-                  h("td", {class: "whole"}, h("pre", {class: text.includes("\n") ? "value" : "value wrap", text})))))),
-    ];
+    const {vulkan} = program, call = (/** @type {number} */ seq) => link(String(seq), () => ctx.go(seq));
+    const section = (/** @type {string} */ name, /** @type {any[][]} */ rows, /** @type {string} */ what) =>
+        rows.length === 0 ? [] : [
+          title(name, number(rows.length)),
+          h("div", {class: "scroll"},
+            sheet(
+                ["name", "set by call", what],
+                rows.map(
+                    ([name, value, since, text = written(value)]) => named(
+                        name, n(since === null ? "–" : call(since)),
+                        h("td", {class: "whole"},
+                          h("pre", {class: text.includes("\n") ? "value" : "value wrap", text}))))))
+        ];
     const cost = h("div", {id: "cost", "aria-live": "polite"});
     const ask = async () => {
       try {
@@ -36,11 +36,9 @@ export const shaderPanel = {
     };
     fill(
         element,
-        h("h2",
-          {text: `${vulkan ? "Pipeline" : "Program"} ${program.name}${program.label ? ` “${program.label}”` : ""}`},
-          program.linked !== null &&
-              h("small", {}, vulkan ? "made by call " : "linked by call ",
-                link(String(program.linked), () => ctx.go(program.linked)))),
+        title(
+            `${vulkan ? "Pipeline" : "Program"} ${program.name}${program.label ? ` “${program.label}”` : ""}`,
+            ...(program.linked === null ? [] : [vulkan ? "made by call " : "linked by call ", call(program.linked)])),
         !vulkan &&
             h("div", {class: "tools"},
               button("its draws", () => store.set({filter: `uses:program=${program.name}`, mode: "hide"})),
@@ -55,17 +53,14 @@ export const shaderPanel = {
                     ([name, value, since]) => [kind.slice(0, -1), name, JSON.stringify(value), since]))
           })
         }),
-        ...(named(vulkan ? "Descriptors and constants" : "Uniforms", program.uniforms, "value") || []),
-        ...(named("Attributes", program.attributes, vulkan ? "format" : "location") || []),
+        ...section(vulkan ? "Descriptors and constants" : "Uniforms", program.uniforms, "value"),
+        ...section("Attributes", program.attributes, vulkan ? "format" : "location"),
         ...program.shaders.flatMap(
             (shader) =>
-                [h("h2", {text: `${shader.stage.replace("GL_", "").replaceAll("_", " ").toLowerCase()} ${shader.name}`},
-                   h("small", {},
+                [title(
+                     `${shader.stage.replace("GL_", "").replaceAll("_", " ").toLowerCase()} ${shader.name}`,
                      ...(shader.seq === null ? ["no source in the recording"] :
-                                               [
-                                                 vulkan ? "SPIR-V of call " : "source of call ",
-                                                 link(String(shader.seq), () => ctx.go(shader.seq))
-                                               ]))),
+                                               [vulkan ? "SPIR-V of call " : "source of call ", call(shader.seq)])),
                  shader.source !== null &&
                      h("div", {class: "tools"}, button("edit", () => store.set({tab: "whatif", edit: shader.seq}), {
                          title: "change it and see what the draw becomes"
@@ -84,14 +79,11 @@ export const shaderPanel = {
 /** The cost of a program's draws, and how to measure more. @param {any} cost */
 function costs({draws, sums, measured, command}) {
   return [
-    h("table", {},
-      h("thead", {},
-        h("tr", {}, ...["", counted(draws, "draw"), "of all draws"].map((text) => h("th", {text, scope: "col"})))),
-      h("tbody", {},
-        ...sums.map(
+    sheet(
+        ["", counted(draws, "draw"), "of all draws"],
+        sums.map(
             ([name, unit, value, share]) =>
-                h("tr", {}, h("th", {scope: "row", text: name}), h("td", {class: "n", text: amount(value, unit)}),
-                  h("td", {class: "n", text: share === null ? "–" : `${(100 * share).toFixed(1)} %`}))))),
+                named(name, n(amount(value, unit)), n(share === null ? "–" : `${(100 * share).toFixed(1)} %`)))),
     !measured && h("p", {}, "No metric of draws was measured. This command measures one: ", h("code", {text: command}))
   ];
 }

@@ -1,6 +1,7 @@
 // Questions in SQL: completion from the tables of the recording, a chart, CSV, and stopping what takes too long.
 import {button, fill, h, loadPlots} from "./dom.js";
 import {ask, get} from "./net.js";
+import {bad, editing, failure, options, quiet, select, title} from "./parts.js";
 import {chart as plot} from "./plots.js";
 import {table} from "./table.js";
 import {count, css} from "./units.js";
@@ -37,8 +38,7 @@ function remember(recording, question) {
 }
 
 export const sqlPanel = {
-  id: "sql",
-  name: "SQL",
+
   /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, store, element, notes} = ctx;
@@ -47,7 +47,7 @@ export const sqlPanel = {
       return;
     element.dataset.sql = place.sql;
     element.dataset.rec = String(recording.number);
-    const text = h("textarea", {spellcheck: "false", "aria-label": "question in SQL", text: place.sql || EXAMPLES[0]});
+    const text = editing({"aria-label": "question in SQL", text: place.sql || EXAMPLES[0]}, () => void run());
     const out = h("div");
     const suggest = h("div", {class: "suggest", role: "listbox", "aria-label": "completions"});
     /** @type {AbortController|undefined} */
@@ -58,7 +58,7 @@ export const sqlPanel = {
       running = new AbortController();
       const {signal} = running;
       stop.removeAttribute("disabled");
-      fill(out, h("p", {}, h("i", {text: "asking …"})));
+      fill(out, quiet("asking …"));
       element.dataset.sql = text.value;
       store.set({sql: text.value});
       remember(recording, text.value);
@@ -69,38 +69,23 @@ export const sqlPanel = {
         answer.sql = text.value;
         answers.set(recording.number, answer);
         fill(
-            out, h("p", {}, h("i", {text: `${Math.round(performance.now() - begun)} ms`})), chart(answer),
-            table(answer, {
-              go: ctx.go,
-              goFrame: ctx.goFrame,
-              name: "answer",
-              whole: {recording: recording.number, sql: answer.sql}
-            }));
+            out, quiet(`${Math.round(performance.now() - begun)} ms`), chart(answer),
+            table(ctx, answer, {name: "answer", whole: {recording: recording.number, sql: answer.sql}}));
       } catch (error) {
-        const e = error;
-        fill(
-            out, h("p", {class: "bad", text: signal.aborted ? "stopped" : e.message}),
-            !signal.aborted && e.hint && h("p", {text: e.hint}));
+        fill(out, ...(signal.aborted ? [bad("stopped")] : failure(error)));
       }
       stop.setAttribute("disabled", "");
     };
-    const examples = h("select", {"aria-label": "questions"});
+    const examples = select("questions", [], (question) => (text.value = question || text.value));
     const offer = () => {
-      const group = (/** @type {string} */ label, /** @type {string[]} */ all) => all.length > 0 &&
-          h("optgroup", {label}, ...all.map((query) => h("option", {text: query.slice(0, 90), value: query})));
+      const group = (/** @type {string} */ label, /** @type {string[]} */ all) =>
+          all.length > 0 && h("optgroup", {label}, ...options(all.map((query) => [query, query.slice(0, 90)])));
       fill(
-          examples, h("option", {text: "questions …", value: ""}), group("asked in this tab", asked(recording)),
+          examples, ...options([["", "questions …"]]), group("asked in this tab", asked(recording)),
           group("kept", notes.data.queries), group("examples", EXAMPLES));
     };
     offer();
-    examples.addEventListener("change", () => {
-      text.value = /** @type {HTMLSelectElement} */ (examples).value || text.value;
-    });
     text.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-        event.preventDefault();
-        void run();
-      }
       if (event.key === "Tab" && suggest.firstChild) {
         event.preventDefault(); /** @type {HTMLElement} */
         (suggest.firstChild).click();
@@ -108,7 +93,7 @@ export const sqlPanel = {
     });
     text.addEventListener("input", () => void complete(ctx, text, suggest));
     fill(
-        element, h("h2", {text: "SQL"}, h("small", {text: "DuckDB's dialect; it only reads"})), text, suggest,
+        element, title("SQL", "DuckDB's dialect; it only reads"), text, suggest,
         h("div", {class: "tools"}, button("run", () => void run(), {title: "Ctrl-Enter"}), stop,
           button("keep", () => notes.add("queries", text.value, ctx)),
           button(
@@ -159,7 +144,7 @@ function bars({columns, rows}, numeric) {
                 [h("span", {class: "mono", text: String(r[0]), title: String(r[0])}),
                  h("span", {}, h("span", {class: "bar", style: {width: `${(100 * Math.max(r[by], 0)) / most}%`}})),
                  h("span", {class: "n", text: r[by] === null ? "–" : String(Number(r[by].toPrecision(4)))})])),
-      rows.length > BARS && h("p", {}, h("i", {text: `the first ${BARS} of ${rows.length} rows`})));
+      rows.length > BARS && quiet(`the first ${BARS} of ${rows.length} rows`));
 }
 
 /** Numbers over the first column of numbers; of names with numbers a bar for each. @param {any} answer */

@@ -2,6 +2,7 @@
 // pin.
 import {button, fill, h, number} from "./dom.js";
 import {ask, get} from "./net.js";
+import {quiet, title, toggle} from "./parts.js";
 import {link, saving, table} from "./table.js";
 
 const open = new Set(["context", "share", "vg_context", "vg_share", "draw"]);
@@ -10,9 +11,7 @@ let used = false;  // whether objects that the draw does not use are left out
 let words = "";
 
 export const statePanel = {
-  id: "state",
-  name: "State",
-  needsCall: true,
+
   /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element, store} = ctx;
@@ -28,48 +27,49 @@ export const statePanel = {
         words.split(" ").every((word) => row[0].toLowerCase().includes(word) || row[1].toLowerCase().includes(word));
     const count = (/** @type {string} */ stage) => state.rows.filter((row) => row[3] === stage && row[4]).length;
     const stages = state.stages.map(
-        ([key, name]) => button(`${name} ${count(key)}`, () => store.set({stage: place.stage === key ? "" : key}), {
-          "aria-pressed": String(place.stage === key),
-          title: `${count(key)} variables differ from their first value`
-        }));
-    const search =
-        h("input",
-          {type: "search", placeholder: "words in path or value", "aria-label": "search the state", value: words});
+        ([key, name]) => toggle(
+            `${name} ${count(key)}`, () => store.set({stage: place.stage === key ? "" : key}), place.stage === key,
+            {title: `${count(key)} variables differ from their first value`}));
+
     const tree = h("div", {class: "tree"});
     const draw = () => {
       const rows = state.rows.filter(shown);
       fill(
           tree,
           rows.length ? branch(nest(rows), "", ctx, differs) :
-                        h("p", {}, h("i", {text: "nothing differs here; “all” shows every variable"})));
+                        quiet("nothing differs here; “all” shows every variable"));
     };
-    search.addEventListener("input", () => {
-      words = /** @type {HTMLInputElement} */ (search).value.toLowerCase();
+    const input = () => {
+      words = search.value.toLowerCase();
       draw();
+    };
+    const search = h("input", {
+      type: "search",
+      placeholder: "words in path or value",
+      "aria-label": "search the state",
+      value: words,
+      on: {input}
     });
-    const all = button("all", () => {
-      everything = !everything;
-      void this.show(ctx);
-    }, {"aria-pressed": String(everything), title: "also variables that are as in the beginning"});
-    const draws = button("used by the draw", () => {
-      used = !used;
+    const again = (/** @type {() => void} */ change) => () => {
+      change();
       void this.show(ctx).catch(ctx.fail);
-    }, {
-      "aria-pressed": String(used),
-      title: "without textures, buffers, programs and others that this draw does not use"
-    });
-    const pin = place.pin === null ?
-        button(
-            "pin", () => store.set({pin: place.call}),
-            {title: "compare the state after other calls with this one (p)"}) :
-        button(`unpin ${number(place.pin)}`, () => store.set({pin: null}), {"aria-pressed": "true"});
+    };
+    const all = toggle(
+        "all", again(() => (everything = !everything)), everything,
+        {title: "also variables that are as in the beginning"});
+    const draws = toggle(
+        "used by the draw", again(() => (used = !used)), used,
+        {title: "without textures, buffers, programs and others that this draw does not use"});
+    const pin = place.pin === null ? button(
+                                         "pin", () => store.set({pin: place.call}),
+                                         {title: "compare the state after other calls with this one (p)"}) :
+                                     toggle(`unpin ${number(place.pin)}`, () => store.set({pin: null}), true);
     fill(
         element,
-        h("h2", {text: `State after call ${number(place.call)}`}, h("small", {
-            text: `${
-                everything ? `${number(state.variables)} variables` :
-                             "what differs from the beginning"}; on the right the call that set it`
-          })),
+        title(
+            `State after call ${number(place.call)}`,
+            `${everything ? `${number(state.variables)} variables` : "what differs from the beginning"}; ` +
+                "on the right the call that set it"),
         // OpenVG has no such stages.
         state.rows.some((row) => row[3]) &&
             h("div", {class: "stages", role: "toolbar", "aria-label": "stages of the pipeline"}, ...stages),
@@ -81,13 +81,11 @@ export const statePanel = {
               rows: state.rows.filter(shown).map(([path, value, since]) => [path, plain(value, Infinity), since])
             })
           })),
-        difference &&
-            h("h2", {text: `Changed against call ${number(place.pin)}`},
-              h("small", {text: `${number(difference.rows.length)} variables`})),
+        difference && title(`Changed against call ${number(place.pin)}`, `${number(difference.rows.length)} variables`),
         difference && difference.rows.length > 0 &&
             table(
-                {columns: ["path", `after ${place.pin}`, `after ${place.call}`], rows: difference.rows},
-                {go: ctx.go, goFrame: ctx.goFrame, name: "state-difference"}),
+                ctx, {columns: ["path", `after ${place.pin}`, `after ${place.call}`], rows: difference.rows},
+                {name: "state-difference"}),
         tree,
     );
     draw();
@@ -136,8 +134,7 @@ function incompleteTextures(ctx, state) {
                             ", not read by this draw"}): ${why}. `,
         h("i", {text: `${mend[0].toUpperCase()}${mend.slice(1)}.`}));
   return h(
-      "section", {"aria-label": "incomplete textures"},
-      h("h2", {text: "Incomplete textures"}, h("small", {text: "shaders read black from them"})),
+      "section", {"aria-label": "incomplete textures"}, title("Incomplete textures", "shaders read black from them"),
       h("ul", {class: "incomplete"}, ...state.incomplete.map(row)));
 }
 

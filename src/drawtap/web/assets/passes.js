@@ -1,7 +1,8 @@
 // The passes of a frame, and what each has from another: a graph that goes down as time does, pictures, and a table.
-import {button, fill, h, number} from "./dom.js";
+import {button, counted, fill, h, number, svg} from "./dom.js";
 import {Film} from "./film.js";
 import {ask} from "./net.js";
+import {quiet, title} from "./parts.js";
 import {link, table} from "./table.js";
 
 const MOST = 120;  // passes in the graph; the table has all
@@ -13,7 +14,7 @@ const BOX = {
   margin: 12
 };
 const LETTER = 6;  // pixels: the width of a letter of a label, at most on average
-const SVG = "http://www.w3.org/2000/svg";
+
 
 /**
  * @typedef {object} Pass
@@ -24,8 +25,7 @@ const SVG = "http://www.w3.org/2000/svg";
  */
 
 export const passesPanel = {
-  id: "passes",
-  name: "Passes",
+
   /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element} = ctx, frame = recording.frameOf(place.call);
@@ -34,7 +34,7 @@ export const passesPanel = {
           element,
           h("p", {}, "Passes are those of OpenGL and OpenVG. The table ", h("code", {text: "executed"}),
             " has the render passes of Vulkan: its column pass_number."));
-    const columns = "pass_number, kind, framebuffer, first_seq, last_seq, draws, clears, " +
+    const columns = "pass_number AS number, kind, framebuffer, first_seq AS first, last_seq AS last, draws, clears, " +
         "dispatches, calls, width, height, targets, frame";
     const own = `SELECT ${columns}, (SELECT max_by(m.text, m.depth) FROM markers m WHERE m.kind = 'group'
       AND m.seq <= p.first_seq AND m.end_seq > p.first_seq) AS "group" FROM passes p WHERE frame = ${
@@ -45,23 +45,7 @@ export const passesPanel = {
     const [passes, edges] = await Promise.all(
         [ask(recording.number, "sql", own, ctx.signal), ask(recording.number, "sql", links, ctx.signal)]);
     /** @type {Pass[]} */
-    const all = passes.rows.map(
-        ([n, kind, framebuffer, first, last, draws, clears, dispatches, calls, width, height, targets, at, group]) => ({
-          number: n,
-          kind,
-          framebuffer,
-          first,
-          last,
-          draws,
-          clears,
-          dispatches,
-          calls,
-          width,
-          height,
-          targets,
-          frame: at,
-          group
-        }));
+    const all = passes.rows.map((row) => Object.fromEntries(passes.columns.map((column, i) => [column, row[i]])));
     const joined = bundled(edges.rows);
     const here = all.findLastIndex((one) => one.first <= place.call);
     const go = (/** @type {Pass} */ pass) => ctx.go(pass.last);
@@ -70,8 +54,8 @@ export const passesPanel = {
           button("next frame", () => step(ctx, frame + 1), {disabled: frame + 1 >= recording.frameCount}));
     if (!all.length)
       return fill(
-          element, h("h2", {text: `Passes of frame ${number(frame)}`}), steps,
-          h("p", {}, h("i", {text: "nothing is drawn, copied or shown in this frame"})));
+          element, title(`Passes of frame ${number(frame)}`), steps,
+          quiet("nothing is drawn, copied or shown in this frame"));
     const film = new Film(
         all.map((pass) => ({
                   seq: pass.last,
@@ -82,11 +66,10 @@ export const passesPanel = {
         {label: "what each pass draws: arrows choose, Enter goes there", chosen: here, go: (item) => ctx.go(item.seq)});
     fill(
         element,
-        h("h2", {text: `Passes of frame ${number(frame)}`},
-          h("small", {text: `${number(all.length)} passes; a box leads to the end of its pass`})),
+        title(`Passes of frame ${number(frame)}`, `${number(all.length)} passes; a box leads to the end of its pass`),
         steps, film.element, legend(joined),
         h("div", {class: "flow", tabindex: "-1"}, graph(all.slice(0, MOST), joined, frame, here, go, ctx.go)),
-        all.length > MOST && h("p", {}, h("i", {text: `the graph shows the first ${MOST} passes; the table has all`})),
+        all.length > MOST && quiet(`the graph shows the first ${MOST} passes; the table has all`),
         rowsOf(ctx, all, joined, frame));
   },
 };
@@ -102,13 +85,11 @@ function titleOf({kind, framebuffer}) {
 
 /** @param {Pass} pass */
 function aboutOf(pass) {
-  const many = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ more) =>
-      n ? `${number(n)} ${n === 1 ? one : more}` : "";
   const made = [
-    many(pass.draws, "draw", "draws"), many(pass.clears, "clear", "clears"),
-    many(pass.dispatches, "dispatch", "dispatches")
+    pass.draws && counted(pass.draws, "draw"), pass.clears && counted(pass.clears, "clear"),
+    pass.dispatches && counted(pass.dispatches, "dispatch", "dispatches")
   ].filter(Boolean).join(", ");
-  return [made || many(pass.calls, "call", "calls"), pass.width ? `${pass.width} × ${pass.height}` : ""]
+  return [made || pass.calls && counted(pass.calls, "call"), pass.width ? `${pass.width} × ${pass.height}` : ""]
       .filter(Boolean)
       .join(", ");
 }
@@ -151,15 +132,6 @@ function legend(links) {
   return h(
       "p", {class: "legend"}, h("i", {text: "── reads what the pass above wrote"}), "  ",
       links.some((one) => one.kept) && h("i", {text: "╌╌ draws over a part of it"}));
-}
-
-/** @param {string} tag @param {Record<string, any>} attributes @param {...(Node|string)} children */
-function s(tag, attributes, ...children) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [key, value] of Object.entries(attributes))
-    if (value !== null && value !== undefined) made.setAttribute(key, String(value));
-  made.append(...children);
-  return made;
 }
 
 /** @param {string} text @param {number} most */
@@ -222,17 +194,17 @@ function placed(all, links, frame) {
 function graph(all, links, frame, here, go, goCall) {
   const {nodes, width, height} = placed(all, links, frame);
   const shown = links.filter((one) => one.toFrame === frame && nodes.has(one.from) && nodes.has(one.to));
-  const drawing = s("svg", {
+  const drawing = svg("svg", {
     width,
     height,
     viewBox: `0 0 ${width} ${height}`,
     role: "group",
     "aria-label": `${all.length} passes and ${shown.length} links; Tab goes from pass to pass, Enter to its calls`
   });
-  drawing.append(
-      s("defs", {},
-        s("marker", {id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto"},
-          s("path", {d: "M0 0 L8 4 L0 8 z", class: "tip"}))));
+  drawing.append(svg(
+      "defs", {},
+      svg("marker", {id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto"},
+          svg("path", {d: "M0 0 L8 4 L0 8 z", class: "tip"}))));
   const labels = [];
   for (const one of shown) {
     const a = nodes.get(one.from), b = nodes.get(one.to);
@@ -240,14 +212,14 @@ function graph(all, links, frame, here, go, goCall) {
     // Links that pass by a row go beside its boxes.
     const far = b.row - a.row > 1 ? (x1 >= x0 ? 1 : -1) * 24 : 0;
     const path =
-        s("path", {
+        svg("path", {
           d: `M${x0} ${y0} C${x0 + far} ${y0 + BOX.down * 0.8}, ${x1 + far} ${y1 - BOX.down * 0.8}, ${x1} ${y1 - 1}`,
           class: `edge${one.read ? "" : " kept"}`,
           "marker-end": "url(#tip)"
         },
-          s("title", {},
-            `${a.title} → ${b.title}: ${one.what.join(", ")} (${one.read ? "read" : ""}${
-                one.read && one.kept ? ", " : ""}${one.kept ? "drawn over" : ""})`));
+            svg("title", {},
+                `${a.title} → ${b.title}: ${one.what.join(", ")} (${one.read ? "read" : ""}${
+                    one.read && one.kept ? ", " : ""}${one.kept ? "drawn over" : ""})`));
     drawing.append(path);
     // A longer link has its words below the box that it comes from: what lies between are other boxes.
     labels.push(
@@ -266,8 +238,8 @@ function graph(all, links, frame, here, go, goCall) {
     drawing.style.minWidth = `${Math.round(width * 0.8)}px`;
     const wide = text.length * LETTER + 6;
     drawing.append(
-        s("rect", {x: x - wide / 2, y: at - 10, width: wide, height: 13, rx: 3, class: "behind"}),
-        s("text", {x, y: at, class: "what", "text-anchor": "middle"}, text));
+        svg("rect", {x: x - wide / 2, y: at - 10, width: wide, height: 13, rx: 3, class: "behind"}),
+        svg("text", {x, y: at, class: "what", "text-anchor": "middle"}, text));
   }
   return drawing;
 }
@@ -280,28 +252,27 @@ function box(node, chosen, links, go, goCall) {
   const {pass, earlier, x, y} = node;
   const from = links.filter((one) => one.to === node.key).flatMap((one) => one.what);
   const act = () => (pass ? go(pass) : goCall(earlier.fromLast));
+  const keydown = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  };
   const words = `${node.title}, ${node.about}${pass?.group ? `, ${pass.group}` : ""}${
       from.length ? `; has ${from.join(", ")}` : ""}`;
-  const made =
-      s("g", {
+  return svg(
+      "g", {
         class: `pass ${pass?.kind ?? "earlier"}${chosen ? " chosen" : ""}`,
         tabindex: 0,
         role: "link",
         "aria-label": words,
         "aria-current": chosen ? "true" : null,
-        transform: `translate(${x} ${y})`
+        transform: `translate(${x} ${y})`,
+        on: {click: act, keydown}
       },
-        s("title", {}, words), s("rect", {width: BOX.width, height: BOX.height, rx: 6}),
-        s("text", {x: 10, y: 19, class: "name"}, short(pass?.group ? `${node.title} · ${pass.group}` : node.title, 26)),
-        s("text", {x: 10, y: 36, class: "about"}, short(node.about, 32)));
-  made.addEventListener("click", act);
-  made.addEventListener("keydown", (event) => {
-    if (/** @type {KeyboardEvent} */ (event).key !== "Enter") return;
-    event.preventDefault();
-    event.stopPropagation();
-    act();
-  });
-  return made;
+      svg("title", {}, words), svg("rect", {width: BOX.width, height: BOX.height, rx: 6}),
+      svg("text", {x: 10, y: 19, class: "name"}, short(pass?.group ? `${node.title} · ${pass.group}` : node.title, 26)),
+      svg("text", {x: 10, y: 36, class: "about"}, short(node.about, 32)));
 }
 
 /** The same as a table. @param {any} ctx @param {Pass[]} all @param {any[]} links @param {number} frame */
@@ -320,9 +291,7 @@ function rowsOf(ctx, all, links, frame) {
     "pass", "target", "group", "first_seq", "last_seq", "draws", "clears", "dispatches", "writes", "has from",
     "is used by"
   ];
-  return table({columns, rows}, {
-    go: ctx.go,
-    goFrame: ctx.goFrame,
+  return table(ctx, {columns, rows}, {
     name: "passes",
     plain: true,
     whole: {recording: ctx.recording.number, sql: `SELECT * FROM passes WHERE frame = ${frame} ORDER BY pass_number`},

@@ -1,7 +1,8 @@
 // The changes of an object's content over its life: which calls made them, with pictures of images.
-import {bytes, h, number} from "./dom.js";
+import {bytes, counted, h, number} from "./dom.js";
 import {Film} from "./film.js";
 import {ask} from "./net.js";
+import {quiet, title} from "./parts.js";
 import {table} from "./table.js";
 
 const MOST = 2000;  // changes on each side of the selected call
@@ -15,7 +16,7 @@ export async function revisions(ctx) {
   const [kind, group, name] = place.object.split("/");
   // The table has the changes that calls of OpenGL make.
   if (recording.overview.vulkan)
-    return kind === "buffer" ? null : h("p", {}, h("i", {text: "the page lists no changes of images of Vulkan"}));
+    return kind === "buffer" ? null : quiet("the page lists no changes of images of Vulkan");
   const of = `class = '${kind}' AND name = ${name} AND coalesce(share_group, context) = ${group}`;
   const life =
       `${of} AND created_seq = (SELECT max(created_seq) FROM revisions WHERE ${of} AND created_seq <= ${place.call})`;
@@ -29,14 +30,12 @@ export async function revisions(ctx) {
           around(`> ${at} ORDER BY seq`)}) ORDER BY seq, path`,
       ctx.signal);
   const {rows} = answer;
-  if (!rows.length) return h("p", {}, h("i", {text: "no call changed its content"}));
+  if (!rows.length) return quiet("no call changed its content");
   const chosen = rows.findLastIndex((row) => row[1] <= at);
   const whole = `SELECT ${columns} FROM revisions WHERE ${life} ORDER BY seq, path`;
   const listed =
       h("details", {open: kind === "buffer" || null}, h("summary", {text: "as a table"}),
-        table(
-            answer,
-            {go: ctx.go, goFrame: ctx.goFrame, name: "revisions", whole: {recording: recording.number, sql: whole}}));
+        table(ctx, answer, {name: "revisions", whole: {recording: recording.number, sql: whole}}));
   const words = ([change, seq, , frame, calls, , size]) => `${change}${
       size ? ` ${bytes(size)}` :
           calls > 1 ? ` × ${number(calls)}` :
@@ -55,9 +54,7 @@ export async function revisions(ctx) {
                    })),
           {label: "revisions: arrows choose, Enter goes to the call", chosen, go: (item) => ctx.go(item.seq)});
   return h(
-      "div", {}, h("h2", {text: "Revisions"}, h("small", {
-                     text: `${number(rows.length)} ${rows.length === 1 ? "change" : "changes"} of its content, ${
-                         number(chosen + 1)} up to here`
-                   })),
+      "div", {},
+      title("Revisions", `${counted(rows.length, "change")} of its content, ${number(chosen + 1)} up to here`),
       film?.element, listed);
 }

@@ -1,8 +1,9 @@
 // Bars over the whole run, of the frames' times or of any other series; the selected one, and where the filter's calls
 // lie.
 import {button, counted, duration, fill, h} from "./dom.js";
-import {headed} from "./image.js";
+import {drawn, opaque} from "./image.js";
 import {get, getBytes} from "./net.js";
+import {options, select} from "./parts.js";
 import {placeOf, shown} from "./series.js";
 
 const THUMB = 54;             // pixels: the height of the row of pictures, as in app.css
@@ -29,12 +30,8 @@ export class Strip {
       title: "small pictures of frames (i)",
       style: {position: "absolute", left: "64px", top: "2px", fontSize: "11px", padding: "0 6px"}
     });
-    this.choice = h("select", {
-      class: "bars",
-      hidden: true,
-      "aria-label": "what the bars are",
-      on: {change: () => on.series(this.choice.value)}
-    });
+    this.choice = select("what the bars are", [], on.series);
+    Object.assign(this.choice, {className: "bars", hidden: true});
     this.marker = h("span", {
       hidden: true,
       style:
@@ -104,7 +101,7 @@ export class Strip {
   offer(list, chosen) {
     const key = chosen || "frame:duration";
     this.choice.hidden = !list.length;
-    fill(this.choice, ...list.map((one) => h("option", {value: one.key, text: one.name, selected: one.key === key})));
+    fill(this.choice, ...options(list.map((one) => [one.key, one.name]), key));
   }
 
   get values() { return this.series ? this.series.values : this.recording.frames.duration; }
@@ -196,13 +193,7 @@ export class Strip {
   /** @param {number} frame */
   async thumb(frame) {
     const answer = await getBytes(`${this.recording.number}/thumbnail/${frame}`);
-    const {head, at} = headed(answer);
-    const canvas = h(
-        "canvas", {width: head.width, height: head.height, title: `frame ${frame}`, on: {click: () => this.go(frame)}});
-    const data = new Uint8ClampedArray(answer, at, head.width * head.height * 4);
-    for (let i = 3; i < data.length; i += 4) data[i] = 255;
-    canvas.getContext("2d")?.putImageData(new ImageData(data, head.width, head.height), 0, 0);
-    return canvas;
+    return drawn(opaque(answer), {title: `frame ${frame}`, on: {click: () => this.go(frame)}});
   }
 
   /** Another canvas with a frame's small picture, where it came already. @param {number} frame */

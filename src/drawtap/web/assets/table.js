@@ -8,14 +8,14 @@ const SHOWN = 200;
 
 /**
  * @param {{columns: string[], rows: any[][], more?: boolean}} answer
- * @param {{go: (seq: number) => void, goFrame: (frame: number) => void, name: string, whole?: {recording: number, sql:
- *     string},
- *   links?: Record<string, (row: any[]) => (() => void)|null>, lean?: boolean, plain?: boolean, written?:
- * Record<string, (value: any) => string>}} on what a cell of a column leads to; `plain`: heads are words, where they
- * stand for columns of a table; `written`: how a column's values are written; `lean`: columns without a value are not
- * shown; `whole`: the question whose whole answer is saved; without it the rows that are here are
+ * @param {{go: (seq: number) => void, goFrame: (frame: number) => void}} ctx
+ * @param {{name: string, whole?: {recording: number, sql: string}, links?: Record<string, (row: any[]) => (() =>
+ * void)|null>, lean?: boolean, plain?: boolean, written?: Record<string, (value: any) => string>}} on what a cell of a
+ * column leads to; `plain`: heads are words, where they stand for columns of a table; `written`: how a column's values
+ * are written; `lean`: columns without a value are not shown; `whole`: the question whose whole answer is saved;
+ * without it the rows that are here are
  */
-export function table(answer, on) {
+export function table(ctx, answer, on) {
   let rows = answer.rows;
   let shown = SHOWN;
   const body = h("tbody");
@@ -41,12 +41,8 @@ export function table(answer, on) {
                        a[i] < b[i]   ? -1 :
                                        1) *
             (down ? -1 : 1));
-    heads.forEach((head, k) => {
-      if (k === i)
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      else
-        head.removeAttribute("aria-sort");
-    });
+    for (const head of heads) head.removeAttribute("aria-sort");
+    heads[i].setAttribute("aria-sort", down ? "descending" : "ascending");
     draw();
   }
 
@@ -59,9 +55,9 @@ export function table(answer, on) {
     if (on.written?.[column])
       return h("td", {class: numeric[i] ? "n" : "mono", text: on.written[column](value), title: String(value)});
     if (typeof value === "number" && /(^|_)seq$/.test(column))
-      return h("td", {class: "n"}, link(String(value), () => on.go(value)));
+      return h("td", {class: "n"}, link(String(value), () => ctx.go(value)));
     if (typeof value === "number" && column === "frame")
-      return h("td", {class: "n"}, link(String(value), () => on.goFrame(value)));
+      return h("td", {class: "n"}, link(String(value), () => ctx.goFrame(value)));
     const short = typeof value === "number" && !Number.isInteger(value);
     const text = short            ? String(Number(value.toPrecision(6))) :
         typeof value === "object" ? JSON.stringify(value) :
@@ -138,14 +134,9 @@ export function saving(of) {
 
 /** @param {string} text @param {() => void} run */
 export function link(text, run) {
-  return h("a", {
-    href: "#",
-    text,
-    on: {
-      click: (/** @type {Event} */ e) => {
-        e.preventDefault();
-        run();
-      }
-    }
-  });
+  const click = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    run();
+  };
+  return h("a", {href: "#", text, on: {click}});
 }

@@ -1,42 +1,31 @@
 // The recording with changes: calls left out, arguments set; the old picture beside the new one, the times of both,
 // saved as a recording.
-import {button, download, duration, fill, h, number} from "./dom.js";
+import {button, counted, duration, fill, h, number} from "./dom.js";
 import {headed, imageView, values} from "./image.js";
-import {get, getBytes, insist, post, postForBytes} from "./net.js";
+import {get, getBytes, insist, post, postForBytes, worded} from "./net.js";
+import {bad, editing, n, named, saver, sheet, title} from "./parts.js";
 
 const ROUNDS = 8;  // each plays both recordings; the first one is left out
 
 export const whatifPanel = {
-  id: "whatif",
-  name: "What if",
-  key: "x",
-  needsCall: true,
+
   /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element, store} = ctx;
-    const area = h("textarea", {"aria-label": "changes, one a line", spellcheck: "false", class: "mono"});
-    area.value = place.what;
     const apply = () => store.set({what: area.value.trim()});
+    const area = editing({"aria-label": "changes, one a line", class: "mono", text: place.what}, apply);
     const add = (/** @type {string} */ line) => {
       area.value = `${area.value.trim()}\n${line}`.trim();
       apply();
     };
-    area.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && event.ctrlKey) {
-        event.preventDefault();
-        apply();
-      }
-    });
+
     const logs = h("div", {"aria-live": "polite"});
     const pictures = h("div", {class: "parts beside", "aria-live": "polite"});
-    const save = button("save as a recording", async () => {
-      try {
-        download(
-            "changed.dtap", await postForBytes(`${recording.number}/whatif`, place.what), "application/octet-stream");
-      } catch (error) {
-        ctx.fail(error);
-      }
-    }, {disabled: !place.what});
+    const save = saver(
+        ctx, "save as a recording",
+        async () =>
+            ["changed.dtap", await postForBytes(`${recording.number}/whatif`, place.what), "application/octet-stream"],
+        {disabled: !place.what});
     const times = h("div", {id: "times", "aria-live": "polite"});
     const measure = button("times of both", async () => {
       measure.disabled = true;
@@ -55,8 +44,9 @@ export const whatifPanel = {
     }, {disabled: !place.what, title: "plays the frame with and without the changes, in turns"});
     fill(
         element,
-        h("h2", {text: `What if, at call ${number(place.call)}`},
-          h("small", {text: "drop CALL, pixel CALL, or set CALL NAME = VALUE: values as the list shows them"})),
+        title(
+            `What if, at call ${number(place.call)}`,
+            "drop CALL, pixel CALL, or set CALL NAME = VALUE: values as the list shows them"),
         area, await editor(ctx, area, apply),
         h("div", {class: "tools"}, button("apply", apply, {title: "Ctrl-Enter"}),
           button("without this call", () => add(`drop ${place.call}`)),
@@ -86,7 +76,7 @@ export const whatifPanel = {
 };
 
 /** @param {any} error */
-const refused = (error) => h("p", {class: "bad", text: `${error.message}${error.hint ? ` (${error.hint})` : ""}`});
+const refused = (error) => bad(worded(error));
 
 /** The frame's processor times, of both recordings. @param {any} found */
 function compared(found) {
@@ -96,18 +86,15 @@ function compared(found) {
       found.software ? "a software renderer, whose drawing is in it" : "the time of the GPU is not in it"}.`;
   if (!ratio) return [h("p", {text: `${about} Times stand here from the second round on; the first one warms up.`})];
   const row = (/** @type {string} */ name, one, /** @type {(v: number) => string} */ shown) =>
-      h("tr", {}, h("th", {scope: "row", text: name}), h("td", {class: "n", text: shown(one.value)}),
-        h("td", {class: "n", text: `${shown(Math.max(one.least, 0))} to ${shown(one.most)}`}));
+      named(name, n(shown(one.value)), n(`${shown(Math.max(one.least, 0))} to ${shown(one.most)}`));
   const times = (/** @type {number} */ v) => v.toFixed(3);
   const says = ratio.most < 1 ? "The changes make it faster." :
       ratio.least > 1         ? "The changes make it slower." :
                                 "No difference is certain.";
   return [
-    h("table", {},
-      h("thead", {},
-        h("tr", {}, ...["", "mean", "lies there, 95 % certain"].map((text) => h("th", {text, scope: "col"})))),
-      h("tbody", {}, row("as it was", before, duration), row("with the changes", after, duration),
-        row("ratio", ratio, times))),
+    sheet(
+        ["", "mean", "lies there, 95 % certain"],
+        [row("as it was", before, duration), row("with the changes", after, duration), row("ratio", ratio, times)]),
     h("p", {text: `${says} ${about}`})
   ];
 }
@@ -143,13 +130,13 @@ async function sourceOf(ctx) {
   if (!recording.overview.vulkan) {
     const {args} = await get(`${recording.number}/call/${place.edit}`, ctx.signal);
     const string = args.find((one) => one.name === "string");
-    return string && Array.isArray(string.array) ? {
+    if (!Array.isArray(string?.array)) return null;
+    return {
       source: string.array.join(""),
       about: "",
       found: /string = \{(".*")\}/,
       change: (/** @type {string} */ text) => `count = 1, string = {${JSON.stringify(text)}}, length = NULL`
-    } :
-                                                   null;
+    };
   }
   const {shaders} = await get(`${recording.number}/program/${place.call}`, ctx.signal);
   const shader = shaders.find((one) => one.seq === place.edit);
@@ -172,31 +159,20 @@ async function editor(ctx, area, apply) {
   const {place, store} = ctx;
   if (place.edit === null) return null;
   const of = await sourceOf(ctx);
-  if (!of) return h("p", {class: "bad", text: `call ${place.edit} gives no source`});
+  if (!of) return bad(`call ${place.edit} gives no source`);
   const lines = area.value.split("\n"), mine = new RegExp(`^\\s*set\\s+${place.edit}\\s`);
   const line = lines.find((one) => mine.test(one)), set = line && of.found.exec(line);
   const source = set ? JSON.parse(set[1]) : of.source;
-  const text = h("textarea", {
-    class: "mono",
-    "aria-label": "source of the shader",
-    spellcheck: "false",
-    rows: String(Math.min(Math.max(source.split("\n").length + 1, 5), 16)),
-    text: source
-  });
+  const rows = String(Math.min(Math.max(source.split("\n").length + 1, 5), 16));
+  const text = editing({class: "mono", "aria-label": "source of the shader", rows, text: source}, () => use(true));
   const use = (/** @type {boolean} */ changed) => {
     const rest = lines.filter((one) => !mine.test(one));
     area.value = [...rest, ...(changed ? [`set ${place.edit} ${of.change(text.value)}`] : [])].join("\n").trim();
     apply();
   };
-  text.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && event.ctrlKey) {
-      event.preventDefault();
-      use(true);
-    }
-  });
+
   return h(
-      "div", {}, h("h2", {text: "Source of the shader"}, h("small", {text: `call ${number(place.edit)}${of.about}`})),
-      text,
+      "div", {}, title("Source of the shader", `call ${number(place.edit)}${of.about}`), text,
       h("div", {class: "tools"}, button("compile and draw", () => use(true), {title: "Ctrl-Enter"}),
         button("source as it was", () => use(false), {disabled: !line}),
         button("close", () => store.set({edit: null}))));
@@ -219,7 +195,7 @@ function shown(answer, name, old) {
         if (data[i] !== then[i] || data[i + 1] !== then[i + 1] || data[i + 2] !== then[i + 2] ||
             data[i + 3] !== then[i + 3])
           pixels++;
-      other = `: ${number(pixels)} ${pixels === 1 ? "pixel differs" : "pixels differ"}`;
+      other = `: ${counted(pixels, "pixel differs", "pixels differ")}`;
     }
   }
   return h(

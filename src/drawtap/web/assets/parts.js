@@ -1,0 +1,115 @@
+// Pieces that panels are made of: titles, quiet words, tables, fields, choices, buttons that stay down or save.
+import {button, download, fill, h} from "./dom.js";
+
+/** A heading with smaller words beside it. @param {string} text @param {...any} small */
+export const title = (text, ...small) => h("h2", {text}, small.length > 0 && h("small", {}, ...small));
+
+/** A paragraph about what is shown. @param {...any} words */
+export const quiet = (...words) => h("p", {}, h("i", {}, ...words));
+
+/** A paragraph about what went wrong. @param {string} text */
+export const bad = (text) => h("p", {class: "bad", text});
+
+/** Paragraphs about a failure, with its hint. @param {any} error @returns {any[]} */
+export const failure = ({message, hint}) => [bad(message), hint && h("p", {text: hint})];
+
+/** A cell of a number, which stands on the right. @param {any} value */
+export const n = (value) => h("td", {class: "n"}, value);
+
+/** A cell of long words. @param {any} value */
+export const wrap = (value) => h("td", {class: "wrap"}, value);
+
+/** A row that begins with its name. @param {any} name @param {...any} values */
+export const named = (name, ...values) => h("tr", {}, h("th", {scope: "row"}, name), ...values.map(celled));
+
+/** @param {any} value */
+const celled = (value) => value === false || value instanceof HTMLTableCellElement ? value : h("td", {}, value);
+
+/** @param {any} row an element, or its cells @returns {HTMLTableRowElement} */
+export const rowed = (row) => Array.isArray(row) ? h("tr", {}, ...row.map(celled)) : row;
+
+/**
+ * A table. A row is an element, or its cells. Heads stand on the right above numbers. @param {string[]} heads @param
+ * {any[]} rows @param {Record<string, any>} [props]
+ */
+export function sheet(heads, rows, props = {}) {
+  const made = rows.map(rowed);
+  const kinds = [...(made[0]?.cells ?? [])].map((cell) => cell.classList.contains("n") ? "n" : null);
+  const titles = heads.map((text, i) => h("th", {text, scope: "col", class: kinds[i]}));
+  return h("table", props, h("thead", {}, h("tr", {}, ...titles)), h("tbody", {}, ...made));
+}
+
+/** A table of names and values. @param {any[][]} pairs @param {string} [as] the values' class */
+export const facts = (pairs, as = "mono wrap") =>
+    h("table", {}, ...pairs.map(([name, value]) => named(name, h("td", {class: as}, value))));
+
+/** Entries of a choice. @param {any[][]} all values with their words @param {any} [chosen] */
+export const options = (all, chosen) =>
+    all.map(([value, text]) => h("option", {value, text, selected: value === chosen}));
+
+/**
+ * A choice. @param {string} label @param {any[][]} all values with their words @param {(value: string) => void}
+ * run @param {any} [chosen]
+ */
+export const select = (label, all, run, chosen) =>
+    h("select", {"aria-label": label, on: {change: ({target}) => run(target.value)}}, ...options(all, chosen));
+
+/** A button that is down or up. @param {string} text @param {() => void} run @param {any} down @param {any} [props] */
+export const toggle = (text, run, down, props = {}) => button(text, run, {...props, "aria-pressed": String(down)});
+
+/** A field for several lines; Ctrl-Enter takes them. @param {Record<string, any>} props @param {() => void} run */
+export function editing(props, run) {
+  const keydown = (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    run();
+  };
+  return h("textarea", {spellcheck: "false", ...props, on: {keydown}});
+}
+
+/**
+ * A field, and the rows that have all of its words. @param {string} label @param {string} placeholder @param {any[][]}
+ * rows @param {(rows: any[][], some: boolean) => Node} show
+ */
+export function sieve(label, placeholder, rows, show) {
+  const out = h("div");
+  const draw = () => {
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const left = rows.filter((row) => words.every((word) => row.join(" ").toLowerCase().includes(word)));
+    fill(out, show(left, words.length > 0));
+  };
+  const field = h("input", {type: "search", placeholder, "aria-label": label, on: {input: draw}});
+  draw();
+  return [field, out];
+}
+
+/**
+ * A button that saves a file. @param {any} ctx @param {string} text @param {() => Promise<[string, BlobPart, string]>}
+ * make its name, content and type @param {Record<string, any>} [props]
+ */
+export const saver = (ctx, text, make, props = {}) => button(text, async () => {
+  try {
+    download(...await make());
+  } catch (error) {
+    ctx.fail(error);
+  }
+}, props);
+
+/** Copy text, and say so. @param {string} text @param {string} what @param {(text: string) => void} say */
+export const copy = (text, what, say) =>
+    void navigator.clipboard?.writeText(text).then(() => say(what), () => say("the browser refuses to copy"));
+
+/** An entry of a legend. @param {number[]|null} colour red, green, blue @param {string} text */
+export const patch = (colour, text) =>
+    h("li", {},
+      colour && h("span", {class: "patch", "aria-hidden": "true", style: {background: `rgb(${colour.join(" ")})`}}),
+      text);
+
+/** Follow a pointer that is held down on an element. @param {HTMLElement} on @param {(e: PointerEvent) => void} run */
+export function dragged(on, run) {
+  on.addEventListener("pointerdown", ({pointerId}) => {
+    on.setPointerCapture(pointerId);
+    on.onpointermove = run;
+    on.onpointerup = () => (on.onpointermove = null);
+  });
+}
