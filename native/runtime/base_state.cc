@@ -498,7 +498,12 @@ void Base::state() {
       if (fine() && (memcmp(v, first, sizeof v) || c->in_recording))
         tell<uint32_t, const float*>(t, "glVertexAttrib4fv", i, v);
     }
-  if (has(43, 32) && debug_output) tell<uint32_t>(t, "glEnable", GL_DEBUG_OUTPUT);
+  int32_t flags = 0;
+  if (has(43, 32)) d.glGetIntegerv(GL_CONTEXT_FLAGS, &flags);
+  if (has(43, 32) && debug_output)
+    tell<uint32_t>(t, "glEnable", GL_DEBUG_OUTPUT);
+  else if (flags & GL_CONTEXT_FLAG_DEBUG_BIT)  // there it is on at first
+    tell<uint32_t>(t, "glDisable", GL_DEBUG_OUTPUT);
   take_bindings();
   take_pixel_store();
 }

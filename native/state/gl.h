@@ -122,7 +122,7 @@ void pass_through(Machine&);
 
 // gl_objects.cc
 void init_vertex_array(Machine& m, Node* v);
-void context_made(Machine& m, Context& c);
+void context_made(Machine& m, Context& c, const Node* creation);  // creation: nullptr where nothing is known
 void context_current(Machine& m, Context& c);
 Node* attrib_of(Machine& m, Node* v, int64_t index);
 Node* unit(Machine& m);

@@ -6,6 +6,7 @@
 #include "gl_objects.h"
 #include "egl_enums.h"
 #include "gl_enums.h"
+#include "glx_enums.h"
 
 namespace dt::state::run {
 // Arrays whose size is given by what they are.
@@ -21,7 +22,14 @@ void init_vertex_array(Machine& m, Node* v) {
 
 // ---- contexts -----------------------------------------------------------------------------------
 
-void context_made(Machine& m, Context& c) {
+static bool is_debug_context(const Node* creation) {
+  if (!creation) return false;
+  const auto flags =
+      creation->get(f_creation::EGL_CONTEXT_FLAGS_KHR) | creation->get(f_creation::GLX_CONTEXT_FLAGS_ARB);
+  return creation->get(f_creation::EGL_CONTEXT_OPENGL_DEBUG) || flags & GLX_CONTEXT_DEBUG_BIT_ARB;
+}
+
+void context_made(Machine& m, Context& c, const Node* creation) {
   Node* v = m.make(c.node, c_context::vertex_arrays, 0);
   Node* f = m.make(c.node, c_context::framebuffers, 0);
   m.make(c.node, c_context::transform_feedbacks, 0);
@@ -30,6 +38,7 @@ void context_made(Machine& m, Context& c) {
   // The default framebuffer draws to the back, where there is one.
   m.set(f, f_framebuffer::GL_DRAW_BUFFER0, Num(GL_BACK));
   m.set(f, f_framebuffer::GL_READ_BUFFER, Num(GL_BACK));
+  if (is_debug_context(creation)) m.set(c.node, f_context::enabled_GL_DEBUG_OUTPUT, Num(1));
   if (c.api == 2) {
     m.set(c.node, f_context::enabled_GL_PROGRAM_POINT_SIZE, Num(0));
     m.set(c.node, f_context::enabled_GL_FRAMEBUFFER_SRGB, Num(1));

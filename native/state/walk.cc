@@ -53,8 +53,8 @@ Node* Machine::surface(uint64_t handle, bool make_it) {
 void Machine::make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint64_t read_surface, uint32_t id,
                            uint32_t group, uint32_t api) {
   if (thread >= by_thread_.size()) return;
-  for (Node* made = id ? find(root_, c_root::made_contexts, handle) : nullptr; made; made = nullptr)
-    note(made, f_creation::number, Num(id));
+  Node* creation = id ? find(root_, c_root::made_contexts, handle) : nullptr;
+  if (creation) note(creation, f_creation::number, Num(id));
   if (api == 3) return vg_make_current(thread, handle, draw, id, group);  // OpenVG has a current context of its own
   Node* t = thread < threads_.size() ? threads_[thread] : nullptr;
   if (t) {
@@ -81,7 +81,7 @@ void Machine::make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint
     c->handle = handle;
     context_by_handle[handle] = c.get();
     c->node = add(g_classes[class_context], root_, c_root::contexts, id);
-    run::context_made(*this, *c);
+    run::context_made(*this, *c, creation);
   }
   by_thread_[thread] = c.get();
   c->draw = surface(draw);

@@ -44,7 +44,6 @@ PROGRAMS = {
     "modern": 300,
     "draw_over": 120,
     "two_contexts": 150,
-    "no_config": 120,  # current without a surface first
     "compressed": 350,
     "wasteful": 150,
     # Other seeds find what drivers forget: materials that were set since glPushAttrib, for one.
@@ -102,6 +101,15 @@ def no_disagreement(path: Path, variables: int) -> None:
 def test_programs(name: str, programs: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     no_disagreement(record(programs, name.split(), tmp_path / "t.dtap"), PROGRAMS[name])
+
+
+# Current without a surface first; with messages on from the start.
+@pytest.mark.parametrize("name", ["no_config 1", "debug_context attribute", "debug_context flags"])
+def test_contexts_that_begin_otherwise(
+    name: str, programs: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    no_disagreement(record(programs, name.split(), tmp_path / "t.dtap"), 120)
 
 
 @pytest.mark.sample(1)
