@@ -104,12 +104,3 @@ export const patch = (colour, text) =>
     h("li", {},
       colour && h("span", {class: "patch", "aria-hidden": "true", style: {background: `rgb(${colour.join(" ")})`}}),
       text);
-
-/** Follow a pointer that is held down on an element. @param {HTMLElement} on @param {(e: PointerEvent) => void} run */
-export function dragged(on, run) {
-  on.addEventListener("pointerdown", ({pointerId}) => {
-    on.setPointerCapture(pointerId);
-    on.onpointermove = run;
-    on.onpointerup = () => (on.onpointermove = null);
-  });
-}
