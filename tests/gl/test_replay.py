@@ -145,6 +145,10 @@ def test_frames_loops_and_images(triangle: Path, tmp_path: Path) -> None:
     width, height, pixels = _png(tmp_path / "f000003.png")
     assert (width, height) == (64, 48)
     assert len(set(pixels)) > 2  # something is on it
+    # drawtap image writes the same picture, compressed.
+    assert run_drawtap("image", triangle, "#3", "-o", tmp_path / "one.png").returncode == 0
+    assert _png(tmp_path / "one.png") == (width, height, pixels)
+    assert (tmp_path / "one.png").stat().st_size < (tmp_path / "f000003.png").stat().st_size / 2
     # The loop draws the same frames again.
     again = _play(triangle, "--frames", "2:5", "--loop", "2", "--hashes")
     once = _play(triangle, "--frames", "2:5", "--hashes")

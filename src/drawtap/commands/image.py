@@ -94,6 +94,10 @@ def image(
     why = asked.image(where, output)
     if why:
         raise UnavailableError(f"no image at {named(call)}: {why}")
+    if output.suffix == ".png":
+        from drawtap.output.picture import packed
+
+        output.write_bytes(packed(output.read_bytes()))
     how = "of" if call.startswith("#") else "after"
     return Written(str(output), output.stat().st_size, f"image {how} {named(call)}")
 
