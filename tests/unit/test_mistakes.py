@@ -68,6 +68,7 @@ TOUR = [
     ("frames game.dtap --slwest 3", 2, "no such option: --slwest", "did you mean --slowest?"),
     ("export game.dtap -f xml", 2, "'xml' is not one of", "usage: drawtap export"),
     ("export game.dtap -o calls.doc", 2, "no format ends in .doc", "csv"),
+    ("export game.dtap -o calls.c", 2, "no format ends in .c", "-f c -o calls"),
     ("profile", 2, "which recording?", "--list"),
     ("replay", 2, "which recording?", "--engines"),
     ("checklist", 2, "which recording?", "--list"),

@@ -211,7 +211,9 @@ def _by_suffix(output: Path | None) -> str:
             return name
     if output.suffix in {"", ".log"}:
         return "text"
-    raise UsageError(f"no format ends in {output.suffix}", hint=f"name one with -f: {', '.join(FORMATS.names())}")
+    folder = f"C source goes into a folder: -f c -o {output.with_suffix('')}"
+    hint = folder if output.suffix == ".c" else f"name one with -f: {', '.join(FORMATS.names())}"
+    raise UsageError(f"no format ends in {output.suffix}", hint=hint)
 
 
 def _write(trace: Trace, name: str, wanted: Selection, target: Path, *, sensors: bool) -> None:
