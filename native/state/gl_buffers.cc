@@ -10,8 +10,9 @@ namespace dt::state::run {
 
 // ---- buffers ------------------------------------------------------------------------------------
 
-Node* touched_buffer(Machine& m, uint64_t name) {
-  if (!name) return nullptr;
+Node* touched_buffer(Machine& m, int64_t given) {
+  if (!given) return nullptr;
+  const auto name = static_cast<uint64_t>(given);
   Node* n = m.find(m.share(), c_share::buffers, name);
   if (!n) n = m.make(m.share(), c_share::buffers, name);
   n->cold = 1;  // it is an object from here on, not only a name
@@ -25,18 +26,18 @@ void create_buffers(Machine& m, Array names) {
 void bind_buffer(Machine& m, int64_t target, int64_t buffer) {
   Node* c = m.context();
   if (target == GL_ELEMENT_ARRAY_BUFFER) {
-    touched_buffer(m, static_cast<uint64_t>(buffer));
+    touched_buffer(m, buffer);
     return m.set(vao(m), f_vertex_array::GL_ELEMENT_ARRAY_BUFFER_BINDING, Num(buffer));
   }
   int field = buffer_binding(target);
   if (field < 0) return m.refuse();
-  touched_buffer(m, static_cast<uint64_t>(buffer));
+  touched_buffer(m, buffer);
   m.set(c, static_cast<unsigned>(field), Num(buffer));
 }
 void bind_buffer_range(Machine& m, int64_t target, int64_t index, int64_t buffer, int64_t offset, int64_t size) {
   Indexed at{};
   if (!indexed_binding(m, target, at) || index < 0) return m.refuse();
-  touched_buffer(m, static_cast<uint64_t>(buffer));
+  touched_buffer(m, buffer);
   if (int field = buffer_binding(target); field >= 0) m.set(m.context(), static_cast<unsigned>(field), Num(buffer));
   auto e = static_cast<unsigned>(std::min<int64_t>(index, UINT16_MAX));
   if (e >= at.node->cls->fields[at.binding].elements) return;
@@ -51,7 +52,7 @@ void bind_buffers_range(Machine& m, int64_t target, int64_t first, int64_t count
     Indexed at{};
     if (!indexed_binding(m, target, at) || first < 0 || first + i >= at.node->cls->fields[at.binding].elements) return;
     auto e = static_cast<unsigned>(first + i);
-    touched_buffer(m, static_cast<uint64_t>(name));
+    touched_buffer(m, name);
     m.set(at.node, at.binding, e, {Num(name)});
     m.set(at.node, at.start, e, {Num(0)});
     m.set(at.node, at.size, e, {Num(0)});
@@ -78,7 +79,8 @@ void unmapped(Machine& m, Node* b) {
   m.set(b, f_buffer::GL_BUFFER_MAP_OFFSET, Num(0));
   m.set(b, f_buffer::GL_BUFFER_MAP_LENGTH, Num(0));
 }
-void define(Machine& m, Node* b, int64_t size, Array data, int64_t usage, int64_t flags, bool storage) {
+}  // namespace
+void buffer_data(Machine& m, Node* b, int64_t size, Array data, int64_t usage, int64_t flags, int64_t storage) {
   if (!b || size < 0) return m.refuse();
   if (b->get(f_buffer::GL_BUFFER_IMMUTABLE_STORAGE)) return m.refuse();
   m.set(b, f_buffer::GL_BUFFER_SIZE, Num(size));
@@ -88,7 +90,7 @@ void define(Machine& m, Node* b, int64_t size, Array data, int64_t usage, int64_
   unmapped(m, b);
   m.set_content(b, f_buffer::content, data.content_hash(), data.content() ? static_cast<uint64_t>(size) : 0);
 }
-void sub(Machine& m, Node* b, int64_t offset, int64_t size, Array data) {
+void buffer_sub_data(Machine& m, Node* b, int64_t offset, int64_t size, Array data) {
   if (!b || offset < 0 || size < 0) return m.refuse();
   if (size == 0) return;
   m.read(b, f_buffer::GL_BUFFER_SIZE);
@@ -98,6 +100,7 @@ void sub(Machine& m, Node* b, int64_t offset, int64_t size, Array data) {
   m.touch_content(b, f_buffer::content, {{offset, 0, 0}, {offset + size, 1, 1}});
   m.uploaded(b, f_buffer::content, static_cast<uint64_t>(size), data.content_hash());
 }
+namespace {
 void map(Machine& m, Node* b, int64_t offset, int64_t length, int64_t access, int64_t flags, int64_t pointer) {
   if (!b || !pointer) return m.refuse();
   m.set(b, f_buffer::GL_BUFFER_MAPPED, Num(1));
@@ -113,7 +116,8 @@ int64_t access_of(int64_t flags) {
   return (flags & 3) == 1 ? GL_READ_ONLY : (flags & 3) == 2 ? GL_WRITE_ONLY : GL_READ_WRITE;
 }
 int64_t flags_of(int64_t access) { return access == GL_READ_ONLY ? 1 : access == GL_WRITE_ONLY ? 2 : 3; }
-void unmap(Machine& m, Node* b) {
+}  // namespace
+void unmap_buffer(Machine& m, Node* b) {
   if (!b) return m.refuse();
   m.read(b, f_buffer::GL_BUFFER_MAPPED);
   unmapped(m, b);
@@ -122,7 +126,15 @@ Node* named_buffer(Machine& m, int64_t name) {
   Node* b = m.object(c_share::buffers, static_cast<uint64_t>(name));
   return b && b->cold ? b : nullptr;
 }
-}  // namespace
+void map_buffer(Machine& m, Node* b, int64_t access, int64_t pointer) {
+  if (b) map(m, b, 0, b->get(f_buffer::GL_BUFFER_SIZE), access, flags_of(access), pointer);
+}
+void map_buffer_range(Machine& m, Node* b, int64_t offset, int64_t length, int64_t access, int64_t pointer) {
+  map(m, b, offset, length, access_of(access), access, pointer);
+}
+void flush_buffer(Machine& m, Node* b) { m.read(b, f_buffer::GL_BUFFER_MAPPED); }
+void get_buffer_data(Machine& m, Node* b) { m.read(b, f_buffer::content); }
+void invalidate_buffer(Machine& m, Node* b) { m.set_content(b, f_buffer::content, NONE, 0); }
 void fill_buffer(Machine& m, Node* b, int64_t offset, int64_t size) {
   if (!b) return;
   m.read(b, f_buffer::GL_BUFFER_SIZE);
@@ -131,35 +143,7 @@ void fill_buffer(Machine& m, Node* b, int64_t offset, int64_t size) {
   else
     m.touch_content(b, f_buffer::content, {{offset, 0, 0}, {offset + size, 1, 1}});
 }
-void buffer_data(Machine& m, int64_t target, int64_t size, Array data, int64_t usage) {
-  define(m, bound_buffer(m, target), size, data, usage, 0, false);
-}
-void named_buffer_data(Machine& m, int64_t buffer, int64_t size, Array data, int64_t usage) {
-  define(m, named_buffer(m, buffer), size, data, usage, 0, false);
-}
-void named_buffer_data_ext(Machine& m, int64_t buffer, int64_t size, Array data, int64_t usage) {
-  define(m, touched_buffer(m, static_cast<uint64_t>(buffer)), size, data, usage, 0, false);
-}
-void buffer_storage(Machine& m, int64_t target, int64_t size, Array data, int64_t flags) {
-  define(m, bound_buffer(m, target), size, data, 0, flags, true);
-}
-void named_buffer_storage(Machine& m, int64_t buffer, int64_t size, Array data, int64_t flags) {
-  define(m, named_buffer(m, buffer), size, data, 0, flags, true);
-}
-void buffer_sub_data(Machine& m, int64_t target, int64_t offset, int64_t size, Array data) {
-  sub(m, bound_buffer(m, target), offset, size, data);
-}
-void named_buffer_sub_data(Machine& m, int64_t buffer, int64_t offset, int64_t size, Array data) {
-  sub(m, named_buffer(m, buffer), offset, size, data);
-}
-void clear_buffer(Machine& m, int64_t target, int64_t offset, int64_t size) {
-  fill_buffer(m, bound_buffer(m, target), offset, size);
-}
-void clear_named_buffer(Machine& m, int64_t buffer, int64_t offset, int64_t size) {
-  fill_buffer(m, named_buffer(m, buffer), offset, size);
-}
-namespace {
-void copy(Machine& m, Node* from, Node* to, int64_t, int64_t offset, int64_t size) {
+void copy_buffer(Machine& m, Node* from, Node* to, int64_t offset, int64_t size) {
   if (!from || !to) return m.refuse();
   m.read(from, f_buffer::content);
   m.read(to, f_buffer::GL_BUFFER_SIZE);
@@ -168,37 +152,6 @@ void copy(Machine& m, Node* from, Node* to, int64_t, int64_t offset, int64_t siz
   else
     m.touch_content(to, f_buffer::content, {{offset, 0, 0}, {offset + size, 1, 1}});
 }
-}  // namespace
-void copy_buffer(Machine& m, int64_t read, int64_t write, int64_t from, int64_t to, int64_t size) {
-  copy(m, bound_buffer(m, read), bound_buffer(m, write), from, to, size);
-}
-void copy_named_buffer(Machine& m, int64_t read, int64_t write, int64_t from, int64_t to, int64_t size) {
-  copy(m, named_buffer(m, read), named_buffer(m, write), from, to, size);
-}
-void invalidate_buffer(Machine& m, int64_t buffer) {
-  m.set_content(named_buffer(m, buffer), f_buffer::content, NONE, 0);
-}
-void map_buffer(Machine& m, int64_t target, int64_t access, int64_t pointer) {
-  Node* b = bound_buffer(m, target);
-  if (b) map(m, b, 0, b->get(f_buffer::GL_BUFFER_SIZE), access, flags_of(access), pointer);
-}
-void map_named_buffer(Machine& m, int64_t buffer, int64_t access, int64_t pointer) {
-  Node* b = named_buffer(m, buffer);
-  if (b) map(m, b, 0, b->get(f_buffer::GL_BUFFER_SIZE), access, flags_of(access), pointer);
-}
-void map_buffer_range(Machine& m, int64_t target, int64_t offset, int64_t length, int64_t access, int64_t pointer) {
-  map(m, bound_buffer(m, target), offset, length, access_of(access), access, pointer);
-}
-void map_named_buffer_range(Machine& m, int64_t buffer, int64_t offset, int64_t length, int64_t access,
-                            int64_t pointer) {
-  map(m, named_buffer(m, buffer), offset, length, access_of(access), access, pointer);
-}
-void unmap_buffer(Machine& m, int64_t target) { unmap(m, bound_buffer(m, target)); }
-void unmap_named_buffer(Machine& m, int64_t buffer) { unmap(m, named_buffer(m, buffer)); }
-void flush_buffer(Machine& m, int64_t target) { m.read(bound_buffer(m, target), f_buffer::GL_BUFFER_MAPPED); }
-void flush_named_buffer(Machine& m, int64_t buffer) { m.read(named_buffer(m, buffer), f_buffer::GL_BUFFER_MAPPED); }
-void get_buffer_data(Machine& m, int64_t target) { m.read(bound_buffer(m, target), f_buffer::content); }
-void get_named_buffer_data(Machine& m, int64_t buffer) { m.read(named_buffer(m, buffer), f_buffer::content); }
 
 // ---- vertex arrays ------------------------------------------------------------------------------
 
@@ -254,8 +207,9 @@ int64_t type_bytes(int64_t type, int64_t size) {
     default: return 4 * size;
   }
 }
-void format(Machine& m, Node* v, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer,
-            int64_t offset) {
+}  // namespace
+void attrib_format(Machine& m, Node* v, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer,
+                   int64_t offset) {
   Node* a = attrib(m, v, index);
   if (!a) return m.refuse();
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_SIZE, Num(size));
@@ -265,19 +219,15 @@ void format(Machine& m, Node* v, int64_t index, int64_t size, int64_t type, int6
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_LONG, Num(integer == 2));
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_RELATIVE_OFFSET, Num(offset));
 }
-void set_binding(Machine& m, Node* v, int64_t index, int64_t buffer, int64_t offset, int64_t stride) {
+void vertex_buffer(Machine& m, Node* v, int64_t index, int64_t buffer, int64_t offset, int64_t stride) {
   Node* b = binding(m, v, index);
   if (!b) return m.refuse();
-  touched_buffer(m, static_cast<uint64_t>(buffer));
+  touched_buffer(m, buffer);
   m.set(b, f_vertex_binding::GL_VERTEX_BINDING_BUFFER, Num(buffer));
   m.set(b, f_vertex_binding::GL_VERTEX_BINDING_OFFSET, Num(offset));
   m.set(b, f_vertex_binding::GL_VERTEX_BINDING_STRIDE, Num(stride));
   follow_all(m, v, index);
 }
-Node* named_vao(Machine& m, int64_t name) {
-  return m.own_object(c_context::vertex_arrays, static_cast<uint64_t>(name));
-}
-}  // namespace
 void attrib_pointer(Machine& m, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer,
                     int64_t stride, Array pointer) {
   Node* v = vao(m);
@@ -286,12 +236,12 @@ void attrib_pointer(Machine& m, int64_t index, int64_t size, int64_t type, int64
   Node* c = m.context();
   m.read(c, f_context::GL_ARRAY_BUFFER_BINDING);
   int64_t buffer = c->get(f_context::GL_ARRAY_BUFFER_BINDING);
-  format(m, v, index, size, type, normalized, integer, 0);
+  attrib_format(m, v, index, size, type, normalized, integer, 0);
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_BINDING, Num(index));
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_STRIDE, Num(stride));
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_POINTER, Num(pointer.address));
-  set_binding(m, v, index, buffer, static_cast<int64_t>(pointer.address),
-              stride ? stride : type_bytes(type, size == GL_BGRA ? 4 : size));
+  vertex_buffer(m, v, index, buffer, static_cast<int64_t>(pointer.address),
+                stride ? stride : type_bytes(type, size == GL_BGRA ? 4 : size));
 }
 void attrib_divisor(Machine& m, int64_t index, int64_t divisor) {
   Node* v = vao(m);
@@ -301,60 +251,27 @@ void attrib_divisor(Machine& m, int64_t index, int64_t divisor) {
   if (Node* b = binding(m, v, index)) m.set(b, f_vertex_binding::GL_VERTEX_BINDING_DIVISOR, Num(divisor));
   follow_all(m, v, index);
 }
-void attrib_format(Machine& m, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer,
-                   int64_t offset) {
-  Node* v = vao(m);
-  format(m, v, index, size, type, normalized, integer, offset);
-}
-void named_attrib_format(Machine& m, int64_t array, int64_t index, int64_t size, int64_t type, int64_t normalized,
-                         int64_t integer, int64_t offset) {
-  Node* v = named_vao(m, array);
-  format(m, v, index, size, type, normalized, integer, offset);
-}
-namespace {
-void bind_attrib(Machine& m, Node* v, int64_t index, int64_t to) {
+void attrib_binding(Machine& m, Node* v, int64_t index, int64_t to) {
   Node* a = attrib(m, v, index);
   if (!a || to < 0 || to >= MOST_ATTRIBUTES) return m.refuse();
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_BINDING, Num(to));
   follow_binding(m, v, a);
 }
-void divisor_of(Machine& m, Node* v, int64_t index, int64_t divisor) {
+void binding_divisor(Machine& m, Node* v, int64_t index, int64_t divisor) {
   Node* b = binding(m, v, index);
   if (!b) return m.refuse();
   m.set(b, f_vertex_binding::GL_VERTEX_BINDING_DIVISOR, Num(divisor));
   follow_all(m, v, index);
 }
-void many_bindings(Machine& m, Node* v, int64_t first, int64_t count, Array buffers, Array offsets, Array strides) {
+void vertex_buffers(Machine& m, Node* v, int64_t first, int64_t count, Array buffers, Array offsets, Array strides) {
   uint64_t known = std::min({buffers.count(), offsets.count(), strides.count()});
   for (int64_t i = 0; i < std::min<int64_t>(count, MOST_ATTRIBUTES); ++i) {
     auto u = static_cast<uint64_t>(i);
     if (u < known)
-      set_binding(m, v, first + i, buffers.integer(u), offsets.integer(u), strides.integer(u));
+      vertex_buffer(m, v, first + i, buffers.integer(u), offsets.integer(u), strides.integer(u));
     else
-      set_binding(m, v, first + i, 0, 0, 16);
+      vertex_buffer(m, v, first + i, 0, 0, 16);
   }
-}
-}  // namespace
-void attrib_binding(Machine& m, int64_t index, int64_t to) { bind_attrib(m, vao(m), index, to); }
-void named_attrib_binding(Machine& m, int64_t array, int64_t index, int64_t to) {
-  bind_attrib(m, named_vao(m, array), index, to);
-}
-void vertex_buffer(Machine& m, int64_t index, int64_t buffer, int64_t offset, int64_t stride) {
-  set_binding(m, vao(m), index, buffer, offset, stride);
-}
-void named_vertex_buffer(Machine& m, int64_t array, int64_t index, int64_t buffer, int64_t offset, int64_t stride) {
-  set_binding(m, named_vao(m, array), index, buffer, offset, stride);
-}
-void vertex_buffers(Machine& m, int64_t first, int64_t count, Array buffers, Array offsets, Array strides) {
-  many_bindings(m, vao(m), first, count, buffers, offsets, strides);
-}
-void named_vertex_buffers(Machine& m, int64_t array, int64_t first, int64_t count, Array buffers, Array offsets,
-                          Array strides) {
-  many_bindings(m, named_vao(m, array), first, count, buffers, offsets, strides);
-}
-void binding_divisor(Machine& m, int64_t index, int64_t divisor) { divisor_of(m, vao(m), index, divisor); }
-void named_binding_divisor(Machine& m, int64_t array, int64_t index, int64_t divisor) {
-  divisor_of(m, named_vao(m, array), index, divisor);
 }
 
 namespace {

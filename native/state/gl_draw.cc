@@ -514,8 +514,7 @@ void clear(Machine& m, int64_t mask) {
   }
   if (mask & GL_ACCUM_BUFFER_BIT && m.current()->draw) write(m, {m.current()->draw, f_surface::accum, true}, !partly);
 }
-namespace {
-void clear_one(Machine& m, Node* f, int64_t buffer, int64_t index) {
+void clear_buffer_v(Machine& m, Node* f, int64_t buffer, int64_t index) {
   if (!f) return m.refuse();
   Node* c = m.context();
   m.read_all(f);
@@ -537,11 +536,6 @@ void clear_one(Machine& m, Node* f, int64_t buffer, int64_t index) {
     int64_t on = c->get(f_context::GL_STENCIL_WRITEMASK);
     if (on & 0xff) write(m, depth_of(m, f, true), (on & 0xff) == 0xff && !partly);
   }
-}
-}  // namespace
-void clear_buffer_v(Machine& m, int64_t buffer, int64_t index) { clear_one(m, draw_framebuffer(m), buffer, index); }
-void clear_named_buffer_v(Machine& m, int64_t f, int64_t buffer, int64_t index) {
-  clear_one(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), buffer, index);
 }
 void accum(Machine& m, int64_t op) {
   Node* s = m.current()->draw;
@@ -597,8 +591,7 @@ void read_pixels(Machine& m, int64_t w, int64_t h, int64_t format, int64_t type,
     return m.touch_content(b, f_buffer::content);
   fill_buffer(m, b, static_cast<int64_t>(pixels.address), row * h);
 }
-namespace {
-void blit_between(Machine& m, Node* from, Node* to, int64_t mask) {
+void blit(Machine& m, Node* from, Node* to, int64_t mask) {
   if (!from || !to) return m.refuse();
   m.read_all(from);
   m.read_all(to);
@@ -615,16 +608,7 @@ void blit_between(Machine& m, Node* from, Node* to, int64_t mask) {
       write(m, depth_of(m, to, stencil), false);
     }
 }
-}  // namespace
-void blit(Machine& m, int64_t, int64_t, int64_t, int64_t, int64_t mask) {
-  blit_between(m, bound_framebuffer(m, GL_READ_FRAMEBUFFER), draw_framebuffer(m), mask);
-}
-void named_blit(Machine& m, int64_t from, int64_t to, int64_t mask) {
-  blit_between(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(from)),
-               m.own_object(c_context::framebuffers, static_cast<uint64_t>(to)), mask);
-}
-namespace {
-void invalidate(Machine& m, Node* f, int64_t n, Array attachments) {
+void invalidate_framebuffer(Machine& m, Node* f, int64_t n, Array attachments) {
   if (!f) return;
   uint64_t known = std::min<uint64_t>(attachments.count(), static_cast<uint64_t>(std::max<int64_t>(n, 0)));
   for (uint64_t i = 0; i < known; ++i) {
@@ -635,13 +619,6 @@ void invalidate(Machine& m, Node* f, int64_t n, Array attachments) {
                                                                                              : color_of(m, f, a);
     write(m, t, true);  // what stood there is nothing any more
   }
-}
-}  // namespace
-void invalidate_framebuffer(Machine& m, int64_t target, int64_t n, Array attachments) {
-  invalidate(m, bound_framebuffer(m, target), n, attachments);
-}
-void invalidate_named_framebuffer(Machine& m, int64_t f, int64_t n, Array attachments) {
-  invalidate(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), n, attachments);
 }
 
 }  // namespace dt::state::run

@@ -13,16 +13,10 @@ namespace {
 using Matrix4 = std::array<double, 16>;  // column by column
 constexpr unsigned DEEPEST = 64;
 
-struct Stack {
-  Node* node;
-  unsigned matrix, depth;  // fields
-  uint64_t key;            // of its saved matrices
-};
-
 Stack stack_of_unit(Node* u) {
   return {u, f_texture_unit::GL_TEXTURE_MATRIX, f_texture_unit::GL_TEXTURE_STACK_DEPTH, (3 + u->key) * DEEPEST};
 }
-// That of a matrix mode; GL_TEXTUREn is the texture matrix of a unit (EXT_direct_state_access).
+}  // namespace
 Stack stack_of(Machine& m, int64_t mode) {
   Node* c = m.context();
   switch (mode) {
@@ -43,6 +37,7 @@ Stack current_stack(Machine& m) {
   m.read(c, f_context::GL_MATRIX_MODE);
   return stack_of(m, c->get(f_context::GL_MATRIX_MODE));
 }
+namespace {
 
 Matrix4 load(const Stack& s) {
   Matrix4 x;
@@ -123,7 +118,6 @@ bool to_eye(Machine& m, double plane[4]) {
 
 // ---- matrices -----------------------------------------------------------------------------------
 
-namespace {
 void load_identity(Machine& m, const Stack& s) {
   Matrix4 x{};
   x[0] = x[5] = x[10] = x[15] = 1;
@@ -188,40 +182,6 @@ void pop_matrix(Machine& m, const Stack& s) {
   }
   m.set(s.node, s.depth, Num(depth - 1));
 }
-}  // namespace
-
-// For the current matrix, and for the matrix of a mode.
-void load_identity(Machine& m) { load_identity(m, current_stack(m)); }
-void load_matrix(Machine& m, Array a, int64_t transpose) { load_matrix(m, current_stack(m), a, transpose); }
-void mult_matrix(Machine& m, Array a, int64_t transpose) { mult_matrix(m, current_stack(m), a, transpose); }
-void rotate(Machine& m, Num angle, Num x, Num y, Num z) { rotate(m, current_stack(m), angle, x, y, z); }
-void translate(Machine& m, Num x, Num y, Num z) { translate(m, current_stack(m), x, y, z); }
-void scale(Machine& m, Num x, Num y, Num z) { scale(m, current_stack(m), x, y, z); }
-void frustum(Machine& m, Num l, Num r, Num b, Num t, Num n, Num f) { frustum(m, current_stack(m), l, r, b, t, n, f); }
-void ortho(Machine& m, Num l, Num r, Num b, Num t, Num n, Num f) { ortho(m, current_stack(m), l, r, b, t, n, f); }
-void push_matrix(Machine& m) { push_matrix(m, current_stack(m)); }
-void pop_matrix(Machine& m) { pop_matrix(m, current_stack(m)); }
-
-void load_identity_of(Machine& m, int64_t mode) { load_identity(m, stack_of(m, mode)); }
-void load_matrix_of(Machine& m, int64_t mode, Array a, int64_t transpose) {
-  load_matrix(m, stack_of(m, mode), a, transpose);
-}
-void mult_matrix_of(Machine& m, int64_t mode, Array a, int64_t transpose) {
-  mult_matrix(m, stack_of(m, mode), a, transpose);
-}
-void rotate_of(Machine& m, int64_t mode, Num angle, Num x, Num y, Num z) {
-  rotate(m, stack_of(m, mode), angle, x, y, z);
-}
-void translate_of(Machine& m, int64_t mode, Num x, Num y, Num z) { translate(m, stack_of(m, mode), x, y, z); }
-void scale_of(Machine& m, int64_t mode, Num x, Num y, Num z) { scale(m, stack_of(m, mode), x, y, z); }
-void frustum_of(Machine& m, int64_t mode, Num l, Num r, Num b, Num t, Num n, Num f) {
-  frustum(m, stack_of(m, mode), l, r, b, t, n, f);
-}
-void ortho_of(Machine& m, int64_t mode, Num l, Num r, Num b, Num t, Num n, Num f) {
-  ortho(m, stack_of(m, mode), l, r, b, t, n, f);
-}
-void push_matrix_of(Machine& m, int64_t mode) { push_matrix(m, stack_of(m, mode)); }
-void pop_matrix_of(Machine& m, int64_t mode) { pop_matrix(m, stack_of(m, mode)); }
 
 // ---- lights and materials -----------------------------------------------------------------------
 
@@ -376,9 +336,9 @@ void color(Machine& m, Num r, Num g, Num b, Num a) {
         {Num(r.floating()), Num(g.floating()), Num(b.floating()), Num(a.floating())});
   color_changed(m);
 }
-void color_n(Machine& m, Num r, Num g, Num b, Num a, int64_t scale) {
+void color_n(Machine& m, int64_t r, int64_t g, int64_t b, int64_t a, int64_t scale) {
   // The form with three components gives the largest value as alpha: 1.
-  color(m, scaled(r, scale), scaled(g, scale), scaled(b, scale), !a.real && a.i == scale ? Num(1.0) : scaled(a, scale));
+  color(m, scaled(r, scale), scaled(g, scale), scaled(b, scale), a == scale ? Num(1.0) : scaled(a, scale));
 }
 void color_v(Machine& m, Array v, int64_t scale) {
   uint64_t n = v.count();
@@ -386,18 +346,24 @@ void color_v(Machine& m, Array v, int64_t scale) {
   color(m, scaled(v.at(0), scale), scaled(v.at(1), scale), scaled(v.at(2), scale),
         n > 3 ? scaled(v.at(3), scale) : Num(1.0));
 }
-void secondary_color_n(Machine& m, Num r, Num g, Num b, int64_t scale) {
-  m.set(m.context(), f_context::GL_CURRENT_SECONDARY_COLOR, 0,
-        {scaled(r, scale), scaled(g, scale), scaled(b, scale), Num(1.0)});
+namespace {
+void set_scaled(Machine& m, unsigned field, Num x, Num y, Num z, int64_t scale) {
+  const bool color = field == f_context::GL_CURRENT_SECONDARY_COLOR;
+  const Num numbers[] = {scaled(x, scale), scaled(y, scale), scaled(z, scale), Num(1.0)};
+  m.set(m.context(), field, 0, numbers, color ? 4 : 3);
+}
+}  // namespace
+void secondary_color_n(Machine& m, int64_t r, int64_t g, int64_t b, int64_t scale) {
+  set_scaled(m, f_context::GL_CURRENT_SECONDARY_COLOR, r, g, b, scale);
 }
 void secondary_color_v(Machine& m, Array v, int64_t scale) {
-  if (v.count() >= 3) secondary_color_n(m, v.at(0), v.at(1), v.at(2), scale);
+  if (v.count() >= 3) set_scaled(m, f_context::GL_CURRENT_SECONDARY_COLOR, v.at(0), v.at(1), v.at(2), scale);
 }
-void normal_n(Machine& m, Num x, Num y, Num z, int64_t scale) {
-  m.set(m.context(), f_context::GL_CURRENT_NORMAL, 0, {scaled(x, scale), scaled(y, scale), scaled(z, scale)});
+void normal_n(Machine& m, int64_t x, int64_t y, int64_t z, int64_t scale) {
+  set_scaled(m, f_context::GL_CURRENT_NORMAL, x, y, z, scale);
 }
 void normal_v(Machine& m, Array v, int64_t scale) {
-  if (v.count() >= 3) normal_n(m, v.at(0), v.at(1), v.at(2), scale);
+  if (v.count() >= 3) set_scaled(m, f_context::GL_CURRENT_NORMAL, v.at(0), v.at(1), v.at(2), scale);
 }
 void tex_coord(Machine& m, int64_t target, Num s, Num t, Num r, Num q) {
   if (target < GL_TEXTURE0 || target >= GL_TEXTURE0 + 8) return;
@@ -414,6 +380,8 @@ void attribute(Machine& m, int64_t index, Num x, Num y, Num z, Num w) {
   Node* n = m.child(m.context(), c_context::attributes, static_cast<uint64_t>(index));
   if (n) m.set(n, f_attribute::GL_CURRENT_VERTEX_ATTRIB, 0, {x, y, z, w});
 }
+// n components of 10, 10, 10 and 2 bits; `what`: 0 color, 1 normal, 2 secondary color, 3 a vertex, 4 the attribute
+// `which`, else the coordinates of the unit `which`.
 void packed(Machine& m, int64_t what, int64_t which, int64_t type, int64_t normalized, int64_t n, int64_t value) {
   if (type != GL_UNSIGNED_INT_2_10_10_10_REV && type != GL_INT_2_10_10_10_REV) return m.refuse();  // unsigned, signed
   auto bits = static_cast<uint32_t>(value);
@@ -439,7 +407,7 @@ void packed(Machine& m, int64_t what, int64_t which, int64_t type, int64_t norma
 void packed_v(Machine& m, int64_t what, int64_t which, int64_t type, int64_t normalized, int64_t n, Array value) {
   if (value.count()) packed(m, what, which, type, normalized, n, value.integer(0));
 }
-void attribute_n(Machine& m, int64_t index, Num x, Num y, Num z, Num w, int64_t scale) {
+void attribute_n(Machine& m, int64_t index, int64_t x, int64_t y, int64_t z, int64_t w, int64_t scale) {
   attribute(m, index, scaled(x, scale), scaled(y, scale), scaled(z, scale), scaled(w, scale));
 }
 void attribute_v(Machine& m, int64_t index, Array v, int64_t scale) {

@@ -34,8 +34,9 @@ void attach(Machine& m, Node* a, int64_t type, int64_t name, int64_t level, int6
   m.set(a, f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LAYER, Num(name ? layer : 0));
   m.set(a, f_attachment::GL_FRAMEBUFFER_ATTACHMENT_LAYERED, Num(name ? layered : 0));
 }
-void attach_to(Machine& m, Node* f, int64_t attachment, int64_t textarget, int64_t texture, int64_t level,
-               int64_t layer, int64_t layered) {
+}  // namespace
+void attach_texture(Machine& m, Node* f, int64_t attachment, int64_t textarget, int64_t texture, int64_t level,
+                    int64_t layer, int64_t layered) {
   Node* t = named_texture(m, texture);
   if (texture && !t) return m.refuse();
   if (t && textarget && !t->get(f_texture::target)) init_texture(m, t, static_cast<uint32_t>(base_target(textarget)));
@@ -50,61 +51,29 @@ void attach_to(Machine& m, Node* f, int64_t attachment, int64_t textarget, int64
   each_attachment(m, f, attachment,
                   [&](Node* a) { attach(m, a, GL_TEXTURE, texture, level, face, layer, layered && can_layer); });
 }
-}  // namespace
-void attach_texture(Machine& m, int64_t target, int64_t attachment, int64_t textarget, int64_t texture, int64_t level,
-                    int64_t layer, int64_t layered) {
-  attach_to(m, bound_framebuffer(m, target), attachment, textarget, texture, level, layer, layered);
-}
-void named_attach_texture(Machine& m, int64_t framebuffer, int64_t attachment, int64_t texture, int64_t level,
-                          int64_t layer, int64_t layered) {
-  attach_to(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(framebuffer)), attachment, 0, texture, level,
-            layer, layered);
-}
-void attach_renderbuffer(Machine& m, int64_t target, int64_t attachment, int64_t name) {
+void attach_renderbuffer(Machine& m, Node* f, int64_t attachment, int64_t name) {
   if (name && !m.object(c_share::renderbuffers, static_cast<uint64_t>(name))) return m.refuse();
-  each_attachment(m, bound_framebuffer(m, target), attachment,
-                  [&](Node* a) { attach(m, a, GL_RENDERBUFFER, name, 0, 0, 0, 0); });
+  each_attachment(m, f, attachment, [&](Node* a) { attach(m, a, GL_RENDERBUFFER, name, 0, 0, 0, 0); });
 }
-void named_attach_renderbuffer(Machine& m, int64_t framebuffer, int64_t attachment, int64_t name) {
-  if (name && !m.object(c_share::renderbuffers, static_cast<uint64_t>(name))) return m.refuse();
-  each_attachment(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(framebuffer)), attachment,
-                  [&](Node* a) { attach(m, a, GL_RENDERBUFFER, name, 0, 0, 0, 0); });
-}
-namespace {
-void buffers_of(Machine& m, Node* f, int64_t n, Array bufs) {
+void draw_buffers(Machine& m, Node* f, int64_t n, Array bufs) {
   uint64_t known = bufs.count();
   if (!f) return;
   for (unsigned i = 0; i < 8; ++i)
     m.set(f, f_framebuffer::GL_DRAW_BUFFER0 + i,
           Num(i < static_cast<uint64_t>(std::max<int64_t>(n, 0)) && i < known ? bufs.integer(i) : 0));
 }
-void one_buffer(Machine& m, Node* f, int64_t buf) {
+void draw_buffer(Machine& m, Node* f, int64_t buf) {
   if (!f) return;
   for (unsigned i = 0; i < 8; ++i) m.set(f, f_framebuffer::GL_DRAW_BUFFER0 + i, Num(i ? 0 : buf));
 }
-}  // namespace
-void draw_buffer(Machine& m, int64_t buf) { one_buffer(m, draw_framebuffer(m), buf); }
-void draw_buffers(Machine& m, int64_t n, Array bufs) { buffers_of(m, draw_framebuffer(m), n, bufs); }
-void read_buffer(Machine& m, int64_t src) {
-  m.set(bound_framebuffer(m, GL_READ_FRAMEBUFFER), f_framebuffer::GL_READ_BUFFER, Num(src));
-}
-void named_draw_buffer(Machine& m, int64_t f, int64_t buf) {
-  one_buffer(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), buf);
-}
-void named_draw_buffers(Machine& m, int64_t f, int64_t n, Array bufs) {
-  buffers_of(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), n, bufs);
-}
-void named_read_buffer(Machine& m, int64_t f, int64_t src) {
-  m.set(m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), f_framebuffer::GL_READ_BUFFER, Num(src));
-}
+void read_buffer(Machine& m, Node* f, int64_t src) { m.set(f, f_framebuffer::GL_READ_BUFFER, Num(src)); }
 void bind_renderbuffer(Machine& m, int64_t name) {
   if (name && !m.find(m.share(), c_share::renderbuffers, static_cast<uint64_t>(name)))
     init_renderbuffer(m, m.make(m.share(), c_share::renderbuffers, static_cast<uint64_t>(name)));
   m.object(c_share::renderbuffers, static_cast<uint64_t>(name));
   m.set(m.context(), f_context::GL_RENDERBUFFER_BINDING, Num(name));
 }
-namespace {
-void renderbuffer_of(Machine& m, Node* r, int64_t samples, int64_t format, int64_t w, int64_t h) {
+void renderbuffer_storage(Machine& m, Node* r, int64_t samples, int64_t format, int64_t w, int64_t h) {
   if (!r || w < 0 || h < 0) return m.refuse();
   m.set(r, f_renderbuffer::GL_RENDERBUFFER_WIDTH, Num(w));
   m.set(r, f_renderbuffer::GL_RENDERBUFFER_HEIGHT, Num(h));
@@ -112,16 +81,6 @@ void renderbuffer_of(Machine& m, Node* r, int64_t samples, int64_t format, int64
   m.set(r, f_renderbuffer::GL_RENDERBUFFER_SAMPLES, Num(samples));
   m.own_content(r, f_renderbuffer::content);
   m.set_content(r, f_renderbuffer::content, NONE, 0);
-}
-}  // namespace
-void renderbuffer_storage(Machine& m, int64_t samples, int64_t format, int64_t w, int64_t h) {
-  m.read(m.context(), f_context::GL_RENDERBUFFER_BINDING);
-  renderbuffer_of(
-      m, m.object(c_share::renderbuffers, static_cast<uint64_t>(m.context()->get(f_context::GL_RENDERBUFFER_BINDING))),
-      samples, format, w, h);
-}
-void named_renderbuffer_storage(Machine& m, int64_t name, int64_t samples, int64_t format, int64_t w, int64_t h) {
-  renderbuffer_of(m, m.object(c_share::renderbuffers, static_cast<uint64_t>(name)), samples, format, w, h);
 }
 
 // ---- queries, transform feedback, synchronisation -----------------------------------------------

@@ -251,6 +251,10 @@ Node* bound_buffer(Machine& m, int64_t target) {
   }
   return m.object(c_share::buffers, name);
 }
+Node* bound_renderbuffer(Machine& m) {
+  m.read(m.context(), f_context::GL_RENDERBUFFER_BINDING);
+  return m.object(c_share::renderbuffers, static_cast<uint64_t>(m.context()->get(f_context::GL_RENDERBUFFER_BINDING)));
+}
 Node* client_unit_array(Machine& m) {
   Node* c = m.context();
   m.read(c, f_context::GL_CLIENT_ACTIVE_TEXTURE);
@@ -409,14 +413,8 @@ void debug_group(Machine& m, int64_t change) {
   m.set(m.context(), f_context::GL_DEBUG_GROUP_STACK_DEPTH, Num(depth));
 }
 
-void attrib_enabled(Machine& m, int64_t index, int64_t on) {
-  if (Node* a = attrib_of(m, vao(m), index))
-    m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_ENABLED, Num(on));
-  else
-    m.refuse();
-}
-void named_attrib_enabled(Machine& m, int64_t array, int64_t index, int64_t on) {
-  if (Node* a = attrib_of(m, m.own_object(c_context::vertex_arrays, static_cast<uint64_t>(array)), index))
+void attrib_enabled(Machine& m, Node* v, int64_t index, int64_t on) {
+  if (Node* a = attrib_of(m, v, index))
     m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_ENABLED, Num(on));
   else
     m.refuse();
@@ -454,11 +452,10 @@ void enable_indexed(Machine& m, int64_t cap, int64_t index, int64_t on) {
   if (field >= 0 && index >= 0 && index < c->cls->fields[field].elements)
     m.set(c, static_cast<unsigned>(field), static_cast<unsigned>(index), {Num(on)});
 }
-void viewport(Machine& m, Num x, Num y, Num w, Num h) {
-  if (w.integer() < 0 || h.integer() < 0) return m.refuse();
+void viewport(Machine& m, int64_t x, int64_t y, int64_t w, int64_t h) {
+  if (w < 0 || h < 0) return m.refuse();
   // Larger ones are cut to what the driver can do, which is at least this everywhere.
-  m.set_all(m.context(), f_context::GL_VIEWPORT,
-            {x, y, Num(std::min<int64_t>(w.integer(), 16384)), Num(std::min<int64_t>(h.integer(), 16384))});
+  m.set_all(m.context(), f_context::GL_VIEWPORT, {x, y, std::min<int64_t>(w, 16384), std::min<int64_t>(h, 16384)});
 }
 namespace {
 void each_indexed(Machine& m, unsigned field, int64_t first, int64_t count, Array v, unsigned n) {

@@ -22,8 +22,6 @@ int texture_binding(int64_t target);
 int64_t base_target(int64_t target);
 Node* level_node(Machine& m, Node* texture, int64_t target, int64_t level, bool make);
 void init_renderbuffer(Machine& m, Node* n);
-// A buffer that is about to be used by its name.
-Node* touched_buffer(Machine& m, uint64_t name);
 Node* named_texture(Machine& m, int64_t name);
 inline Num unit_range(Num v) { return Num(std::clamp(v.floating(), 0.0, 1.0)); }
 

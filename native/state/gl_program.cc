@@ -12,18 +12,6 @@ constexpr int64_t MOST_LOCATION = 1 << 16;
 
 Node* program_of(Machine& m, int64_t name) { return m.object(c_share::programs, static_cast<uint64_t>(name)); }
 Node* shader_of(Machine& m, int64_t name) { return m.object(c_share::shaders, static_cast<uint64_t>(name)); }
-Node* current_program(Machine& m) {
-  if (Node* p = used_program(m)) return p;
-  // Without one the active program of the bound pipeline takes uniforms.
-  Node* c = m.context();
-  m.read(c, f_context::GL_PROGRAM_PIPELINE_BINDING);
-  Node* pipeline =
-      m.own_object(c_context::pipelines, static_cast<uint64_t>(c->get(f_context::GL_PROGRAM_PIPELINE_BINDING)));
-  if (!pipeline) return nullptr;
-  m.read(pipeline, f_pipeline::GL_ACTIVE_PROGRAM);
-  return program_of(m, pipeline->get(f_pipeline::GL_ACTIVE_PROGRAM));
-}
-
 std::vector<int64_t> attached(Machine& m, const Node* p) {
   std::vector<int64_t> names;
   const std::string& text = m.text_of(*p->at(f_program::shaders));
@@ -88,6 +76,17 @@ bool identifier(char c) { return isalnum(static_cast<unsigned char>(c)) || c == 
 
 }  // namespace
 
+Node* uniform_program(Machine& m) {
+  if (Node* p = used_program(m)) return p;
+  // Without one the active program of the bound pipeline takes uniforms.
+  Node* c = m.context();
+  m.read(c, f_context::GL_PROGRAM_PIPELINE_BINDING);
+  Node* pipeline =
+      m.own_object(c_context::pipelines, static_cast<uint64_t>(c->get(f_context::GL_PROGRAM_PIPELINE_BINDING)));
+  if (!pipeline) return nullptr;
+  m.read(pipeline, f_pipeline::GL_ACTIVE_PROGRAM);
+  return program_of(m, pipeline->get(f_pipeline::GL_ACTIVE_PROGRAM));
+}
 const std::string* name_of(Machine& m, const Node& node) { return node.cold ? &m.text_of(node.cold) : nullptr; }
 void set_name(Machine& m, Node* n, const std::string& name) {
   if (!n || name.size() > 4096) return;
@@ -469,34 +468,18 @@ void values(Machine& m, Node* p, int64_t location, unsigned n, int64_t count, Ar
   }
 }
 }  // namespace
-void uniform(Machine& m, int64_t, int64_t location, int64_t n, Num a, Num b, Num c, Num d) {
-  Node* p = current_program(m);
+void uniform(Machine& m, Node* p, int64_t location, int64_t n, Num a, Num b, Num c, Num d) {
   if (!p || location < 0) return;
   m.read(p, f_program::linked);
   Num numbers[] = {a, b, c, d};
   store_uniform(m, p, location, location, numbers, static_cast<unsigned>(n));
 }
-void uniform_v(Machine& m, int64_t, int64_t location, int64_t n, int64_t count, Array v) {
-  values(m, current_program(m), location, static_cast<unsigned>(n), count, v);
+void uniform_v(Machine& m, Node* p, int64_t location, int64_t n, int64_t count, Array v) {
+  values(m, p, location, static_cast<unsigned>(n), count, v);
 }
-void program_uniform(Machine& m, int64_t program, int64_t location, int64_t n, Num a, Num b, Num c, Num d) {
-  Node* p = program_of(m, program);
-  if (!p || location < 0) return;
-  m.read(p, f_program::linked);
-  Num numbers[] = {a, b, c, d};
-  store_uniform(m, p, location, location, numbers, static_cast<unsigned>(n));
-}
-void program_uniform_v(Machine& m, int64_t program, int64_t location, int64_t n, int64_t count, Array v) {
-  values(m, program_of(m, program), location, static_cast<unsigned>(n), count, v);
-}
-void uniform_matrix(Machine& m, int64_t, int64_t location, int64_t columns, int64_t rows, int64_t count,
+void uniform_matrix(Machine& m, Node* p, int64_t location, int64_t columns, int64_t rows, int64_t count,
                     int64_t transpose, Array v) {
-  values(m, current_program(m), location, static_cast<unsigned>(columns * rows), count, v, transpose != 0,
-         static_cast<unsigned>(columns), static_cast<unsigned>(rows));
-}
-void program_uniform_matrix(Machine& m, int64_t program, int64_t location, int64_t columns, int64_t rows, int64_t count,
-                            int64_t transpose, Array v) {
-  values(m, program_of(m, program), location, static_cast<unsigned>(columns * rows), count, v, transpose != 0,
+  values(m, p, location, static_cast<unsigned>(columns * rows), count, v, transpose != 0,
          static_cast<unsigned>(columns), static_cast<unsigned>(rows));
 }
 

@@ -84,24 +84,8 @@ void parameter(Machine& m, Node* t, int64_t pname, Array* v, Num single) {
   if (field >= 0) give(static_cast<unsigned>(field));
 }
 }  // namespace
-void tex_parameter(Machine& m, int64_t target, int64_t pname, Num param) {
-  parameter(m, bound_texture(m, target), pname, nullptr, param);
-}
-void tex_parameter_v(Machine& m, int64_t target, int64_t pname, Array params) {
-  parameter(m, bound_texture(m, target), pname, &params, {});
-}
-void texture_parameter(Machine& m, int64_t texture, int64_t pname, Num param) {
-  parameter(m, m.object(c_share::textures, static_cast<uint64_t>(texture)), pname, nullptr, param);
-}
-void texture_parameter_v(Machine& m, int64_t texture, int64_t pname, Array params) {
-  parameter(m, m.object(c_share::textures, static_cast<uint64_t>(texture)), pname, &params, {});
-}
-void sampler_parameter(Machine& m, int64_t sampler, int64_t pname, Num param) {
-  parameter(m, m.object(c_share::samplers, static_cast<uint64_t>(sampler)), pname, nullptr, param);
-}
-void sampler_parameter_v(Machine& m, int64_t sampler, int64_t pname, Array params) {
-  parameter(m, m.object(c_share::samplers, static_cast<uint64_t>(sampler)), pname, &params, {});
-}
+void texture_parameter(Machine& m, Node* t, int64_t pname, Num param) { parameter(m, t, pname, nullptr, param); }
+void texture_parameter_v(Machine& m, Node* t, int64_t pname, Array params) { parameter(m, t, pname, &params, {}); }
 
 void read_unpack(Machine& m, const Array& pixels) {
   m.read(m.context(), f_context::group_unpack);
@@ -124,7 +108,8 @@ Node* define_level(Machine& m, Node* t, int64_t target, int64_t level, int64_t f
 bool is_array(int64_t target) { return target == GL_TEXTURE_2D_ARRAY || target == GL_TEXTURE_CUBE_MAP_ARRAY; }
 int64_t smaller(int64_t size, int64_t by) { return by > 62 ? 1 : std::max<int64_t>(size >> by, 1); }
 // Levels above the base of every face, as glGenerateMipmap makes them.
-void mipmaps(Machine& m, Node* t) {
+}  // namespace
+void generate_mipmap(Machine& m, Node* t) {
   if (!t) return m.refuse();
   int64_t base = std::clamp<int64_t>(t->get(f_texture::GL_TEXTURE_BASE_LEVEL), 0, 31),
           top = t->get(f_texture::GL_TEXTURE_MAX_LEVEL), target = t->get(f_texture::target);
@@ -148,10 +133,11 @@ void mipmaps(Machine& m, Node* t) {
         m.set_content(x, f_level::content, NONE, 0);
   }
 }
+namespace {
 void base_changed(Machine& m, Node* t, int64_t level) {
   if (t->get(f_texture::GL_GENERATE_MIPMAP) && level == t->get(f_texture::GL_TEXTURE_BASE_LEVEL)) {
     m.read(t, f_texture::GL_GENERATE_MIPMAP);
-    mipmaps(m, t);
+    generate_mipmap(m, t);
   }
 }
 bool is_proxy_texture(int64_t target) {
@@ -200,9 +186,8 @@ void tex_sub_image(Machine& m, int64_t target, int64_t level, int64_t x, int64_t
                    int64_t d, Array pixels) {
   sub_image(m, bound_texture(m, target), target, level, x, y, z, w, h, d, pixels);
 }
-void texture_sub_image(Machine& m, int64_t texture, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w,
-                       int64_t h, int64_t d, Array pixels) {
-  Node* t = named_texture(m, texture);
+void texture_sub_image(Machine& m, Node* t, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h,
+                       int64_t d, Array pixels) {
   if (!t) return m.refuse();
   int64_t target = t->get(f_texture::target);
   if (target == GL_TEXTURE_CUBE_MAP) {  // layers are faces
@@ -242,12 +227,10 @@ void copy_tex_sub_image(Machine& m, int64_t target, int64_t level, int64_t x, in
                         int64_t h) {
   copy_sub(m, bound_texture(m, target), target, level, x, y, z, w, h);
 }
-void copy_texture_sub_image(Machine& m, int64_t texture, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w,
-                            int64_t h) {
-  if (Node* t = named_texture(m, texture)) copy_sub(m, t, t->get(f_texture::target), level, x, y, z, w, h);
+void copy_texture_sub_image(Machine& m, Node* t, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h) {
+  if (t) copy_sub(m, t, t->get(f_texture::target), level, x, y, z, w, h);
 }
-namespace {
-void storage(Machine& m, Node* t, int64_t levels, int64_t format, int64_t w, int64_t h, int64_t d) {
+void texture_storage(Machine& m, Node* t, int64_t levels, int64_t format, int64_t w, int64_t h, int64_t d) {
   if (!t || levels < 1 || levels > 32 || t->get(f_texture::GL_TEXTURE_IMMUTABLE_FORMAT)) return m.refuse();
   int64_t target = t->get(f_texture::target);
   bool cube = target == GL_TEXTURE_CUBE_MAP;
@@ -266,9 +249,8 @@ void storage(Machine& m, Node* t, int64_t levels, int64_t format, int64_t w, int
             : target == GL_TEXTURE_1D_ARRAY ? h
                                             : 1));
 }
-}  // namespace
 void tex_storage(Machine& m, int64_t target, int64_t levels, int64_t format, int64_t w, int64_t h, int64_t d) {
-  if (!is_proxy_texture(target)) storage(m, bound_texture(m, target), levels, format, w, h, d);
+  if (!is_proxy_texture(target)) texture_storage(m, bound_texture(m, target), levels, format, w, h, d);
 }
 // EXT_direct_state_access names a texture and its target: that is its first use, where it had none.
 void texture_named(Machine& m, int64_t texture, int64_t target) {
@@ -276,20 +258,18 @@ void texture_named(Machine& m, int64_t texture, int64_t target) {
   if (!t && texture > 0) t = m.make(m.share(), c_share::textures, static_cast<uint64_t>(texture));
   if (t && !t->get(f_texture::target)) init_texture(m, t, static_cast<uint32_t>(base_target(target)));
 }
+// The call is about this texture, not the bound one.
 void texture_direct(Machine& m, int64_t texture, int64_t target) {
   texture_named(m, texture, target);
   m.direct_texture = texture ? named_texture(m, texture)
                              : m.find(m.share(), c_share::default_textures, static_cast<uint64_t>(base_target(target)));
 }
+// The call is about this unit, not the active one.
 void unit_direct(Machine& m, int64_t unit) {
   m.direct_unit = m.child(m.context(), c_context::texture_units, static_cast<uint64_t>(unit - GL_TEXTURE0));
 }
-void texture_storage(Machine& m, int64_t texture, int64_t levels, int64_t format, int64_t w, int64_t h, int64_t d) {
-  storage(m, named_texture(m, texture), levels, format, w, h, d);
-}
-namespace {
-void multisample(Machine& m, Node* t, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d, int64_t fixed,
-                 bool immutable) {
+void texture_multisample(Machine& m, Node* t, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d,
+                         int64_t fixed, int64_t immutable) {
   if (!t) return m.refuse();
   Node* l = define_level(m, t, t->get(f_texture::target), 0, format, w, h, d, 0);
   if (!l) return;
@@ -301,31 +281,19 @@ void multisample(Machine& m, Node* t, int64_t samples, int64_t format, int64_t w
     m.set(t, f_texture::GL_TEXTURE_IMMUTABLE_LEVELS, Num(1));
   }
 }
-}  // namespace
 void tex_multisample(Machine& m, int64_t target, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d,
                      int64_t fixed, int64_t immutable) {
-  if (!is_proxy_texture(target)) multisample(m, bound_texture(m, target), samples, format, w, h, d, fixed, immutable);
+  if (!is_proxy_texture(target))
+    texture_multisample(m, bound_texture(m, target), samples, format, w, h, d, fixed, immutable);
 }
-void texture_multisample(Machine& m, int64_t texture, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d,
-                         int64_t fixed) {
-  multisample(m, named_texture(m, texture), samples, format, w, h, d, fixed, true);
-}
-namespace {
-void of_buffer(Machine& m, Node* t, int64_t format, int64_t buffer, int64_t offset, int64_t size) {
+void tex_buffer(Machine& m, Node* t, int64_t format, int64_t buffer, int64_t offset, int64_t size) {
   Node* l = level_node(m, t, 0, 0, true);
   if (!l) return m.refuse();
-  touched_buffer(m, static_cast<uint64_t>(buffer));
+  touched_buffer(m, buffer);
   m.set(l, f_level::GL_TEXTURE_INTERNAL_FORMAT, Num(format));
   m.set(l, f_level::GL_TEXTURE_BUFFER_DATA_STORE_BINDING, Num(buffer));
   m.set(l, f_level::GL_TEXTURE_BUFFER_OFFSET, Num(offset));
   m.set(l, f_level::GL_TEXTURE_BUFFER_SIZE, Num(size));
-}
-}  // namespace
-void tex_buffer(Machine& m, int64_t target, int64_t format, int64_t buffer, int64_t offset, int64_t size) {
-  of_buffer(m, bound_texture(m, target), format, buffer, offset, size);
-}
-void texture_buffer(Machine& m, int64_t texture, int64_t format, int64_t buffer, int64_t offset, int64_t size) {
-  of_buffer(m, named_texture(m, texture), format, buffer, offset, size);
 }
 void texture_view(Machine& m, int64_t texture, int64_t target, int64_t original, int64_t format, int64_t minlevel,
                   int64_t levels, int64_t minlayer, int64_t layers) {
@@ -359,8 +327,6 @@ void texture_view(Machine& m, int64_t texture, int64_t target, int64_t original,
   m.set(t, f_texture::GL_TEXTURE_VIEW_MIN_LAYER, Num(minlayer));
   m.set(t, f_texture::GL_TEXTURE_VIEW_NUM_LAYERS, Num(layers));
 }
-void generate_mipmap(Machine& m, int64_t target) { mipmaps(m, bound_texture(m, target)); }
-void generate_texture_mipmap(Machine& m, int64_t texture) { mipmaps(m, named_texture(m, texture)); }
 namespace {
 template <class Do> void each_level(Machine& m, Node* t, int64_t level, Do act) {
   if (!t) return;
@@ -371,15 +337,14 @@ template <class Do> void each_level(Machine& m, Node* t, int64_t level, Do act) 
       act(l);
 }
 }  // namespace
-void clear_tex_image(Machine& m, int64_t texture, int64_t level, int64_t whole) {
-  each_level(m, named_texture(m, texture), level, [&](Node* l) {
+void clear_tex_image(Machine& m, Node* t, int64_t level, int64_t whole) {
+  each_level(m, t, level, [&](Node* l) {
     if (whole)
       m.set_content(l, f_level::content, NONE, 0);
     else
       m.touch_content(l, f_level::content);
   });
 }
-void invalidate_tex_image(Machine& m, int64_t texture, int64_t level) { clear_tex_image(m, texture, level, 1); }
 void copy_image(Machine& m, int64_t from, int64_t from_target, int64_t from_level, int64_t to, int64_t to_target,
                 int64_t to_level, int64_t w, int64_t h, int64_t) {
   auto content = [&](int64_t name, int64_t target, int64_t level, unsigned& field) -> Node* {
@@ -430,9 +395,7 @@ void image_texture(Machine& m, int64_t target, int64_t image) {
   m.share_content(l, f_level::content, m.find(m.root(), c_root::handles, handle), f_handle::parameters, extent, extent);
 }
 void image_renderbuffer(Machine& m, int64_t, int64_t image) {
-  m.read(m.context(), f_context::GL_RENDERBUFFER_BINDING);
-  Node* r =
-      m.object(c_share::renderbuffers, static_cast<uint64_t>(m.context()->get(f_context::GL_RENDERBUFFER_BINDING)));
+  Node* r = bound_renderbuffer(m);
   if (!r) return;
   const auto handle = static_cast<uint64_t>(image);
   read_handle(m, handle);
@@ -525,8 +488,8 @@ void get_tex_image(Machine& m, int64_t target, int64_t level, Array) {
   if (l) m.read_all(l);
   if (Node* b = bound_buffer(m, GL_PIXEL_PACK_BUFFER)) m.touch_content(b, f_buffer::content);
 }
-void get_texture_image(Machine& m, int64_t texture, int64_t level, Array) {
-  each_level(m, named_texture(m, texture), level, [&](Node* l) { m.read_all(l); });
+void get_texture_image(Machine& m, Node* t, int64_t level, Array) {
+  each_level(m, t, level, [&](Node* l) { m.read_all(l); });
   if (Node* b = bound_buffer(m, GL_PIXEL_PACK_BUFFER)) m.touch_content(b, f_buffer::content);
 }
 

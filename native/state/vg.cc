@@ -312,6 +312,7 @@ void vg_matrix(Machine& m, Array values, int64_t load) {
   if (n->key != VG_MATRIX_IMAGE_USER_TO_SURFACE) v[2] = v[5] = 0, v[8] = 1;
   multiply_current(m, v);
 }
+// `load`: it becomes that matrix.
 void vg_scale_matrix(Machine& m, double x, double y, int64_t load) {
   VgMatrix v{x, 0, 0, 0, y, 0, 0, 0, 1};
   if (!load) return multiply_current(m, v);
@@ -412,6 +413,7 @@ int64_t format_for(int64_t internal) {
   }
 }
 }  // namespace
+// An image that is made of an EGLImage.
 void vg_image_target(Machine& m, int64_t name, int64_t handle) {
   Node* from = m.find(m.root(), c_root::handles, static_cast<uint64_t>(handle));
   if (!name || !from) return m.refuse();
@@ -719,6 +721,7 @@ void vg_get_pixels(Machine& m, int64_t name, int64_t dx, int64_t dy, int64_t sx,
 void vg_get_image(Machine& m, int64_t name) {
   if (Node* n = image_of(m, name)) read_image(m, n);
 }
+// `also`: another image that it needs, 0: none.
 void vg_filter(Machine& m, int64_t to_name, int64_t from_name, int64_t also_name) {
   Node *to = image_of(m, to_name), *from = to ? image_of(m, from_name) : nullptr,
        *also = from && also_name ? image_of(m, also_name) : nullptr, *c = m.vg_context();

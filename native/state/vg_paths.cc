@@ -154,6 +154,7 @@ void vg_modify_path(Machine& m, int64_t name, Array data) {
   appended(m, n);
   m.uploaded(n, f_vg_path::content, data.bytes, data.content_hash());
 }
+// `second`: 0, none.
 void vg_append_paths(Machine& m, int64_t name, int64_t first, int64_t second, int64_t transforms) {
   Node *n = used(m, c_vg_share::paths, name), *a = n ? used(m, c_vg_share::paths, first) : nullptr;
   Node* b = a && second ? used(m, c_vg_share::paths, second) : nullptr;
@@ -178,6 +179,7 @@ void vg_append_paths(Machine& m, int64_t name, int64_t first, int64_t second, in
   tell_outline(m, n);
   appended(m, n);
 }
+// A shape with a fixed number of segments and coordinates, and horizontal and vertical lines, within a box.
 void vg_append_shape(Machine& m, int64_t name, int64_t segments, int64_t coordinates, int64_t straight, double x,
                      double y, double width, double height) {
   Node* n = used(m, c_vg_share::paths, name);

@@ -9,7 +9,7 @@ import pytest
 
 from drawtap.spec.expr import SpecError
 from drawtap.spec.model import Api, Array, AttributeList, BufferOffset, Effect, Registry, String, Strings
-from drawtap.spec.overlay import Overlay, create, delete, set_
+from drawtap.spec.overlay import Overlay, create, delete, run, set_
 from drawtap.spec.registry import read_registry
 
 XML = """<?xml version="1.0"?>
@@ -124,6 +124,15 @@ def test_effects_are_inherited_and_renamed(registry: Registry, overlay: Overlay)
     assert api.commands["glGenThingsARB"].effects == (Effect("create", "share.things", "names"),)
     assert api.commands["glPaintfvEXT"].effects == (Effect("set", "context.paint[what]", "values", "what != GL_RED"),)
     assert api.commands["glPaintiv"].effects[0].path == "context.table[context.pname][pname].pname"
+
+
+def test_functions_take_objects_by_path_beside_expressions(registry: Registry, overlay: Overlay) -> None:
+    overlay.effects("glPaintfv", run("paint", "context.paints[pname], pname + 1, params"))
+    api = overlay.apply(registry)
+    assert api.commands["glPaintfvEXT"].effects[0].value == "context.paints[what], what + 1, values"
+    overlay.effects("glPaintfv", run("paint", "pname, context.paints[other]"))
+    with pytest.raises(SpecError, match="names other, which is no parameter"):
+        overlay.apply(registry)
 
 
 def test_shapes_leave_out_what_a_pattern_says(registry: Registry, overlay: Overlay) -> None:

@@ -2,7 +2,7 @@
 
 The classes come from the state tree (`spec/apis/gl_tree.py`), the effects from the overlay (`spec/apis/gl_effects.py`).
 An effect `set` becomes an assignment to a variable of a node, `create` and `delete` begin and end objects, `run` calls
-the hand-written function of that name in native/state/gl.h. Paths may go through references, nodes that C++ finds
+the hand-written function of that name in native/state. Paths may go through references, nodes that C++ finds
 (REFERENCES): `context.unit.env[pname]` is a variable of the active texture unit.
 """
 
@@ -20,7 +20,7 @@ from drawtap.spec.apis import gl_effects
 from drawtap.spec.apis.gl_tree import TREE
 from drawtap.spec.expr import SpecError
 from drawtap.spec.model import Effect, Param
-from drawtap.spec.overlay import effect_values
+from drawtap.spec.overlay import effect_values, is_path
 from drawtap.spec.registry import load_api, recorded_apis
 from drawtap.spec.tree import StateClass, Variable
 
@@ -39,7 +39,13 @@ REFERENCES: Mapping[str, tuple[str, int]] = {
     "draw_framebuffer": ("framebuffer", 0),
     "bound_framebuffer": ("framebuffer", 1),
     "used_program": ("program", 0),
+    "named_buffer": ("buffer", 1),
+    "touched_buffer": ("buffer", 1),
+    "uniform_program": ("program", 0),
+    "bound_renderbuffer": ("renderbuffer", 0),
 }
+# Stacks of matrices, which C++ finds for arguments alone: how many keys they take.
+STACKS: Mapping[str, int] = {"current_stack": 0, "stack_of": 1}
 _KINDS = {
     "b": "boolean", "e": "enumerant", "i": "integer", "u": "mask", "f": "floating", "c": "color", "d": "real",
     "n": "name", "h": "content", "s": "text", "p": "address",
@@ -48,6 +54,7 @@ _ROOTS = {
     "gl": {"context": ("context", "_m.context()"), "share": ("share", "_m.share()")},
     "vg": {"context": ("vg_context", "_m.vg_context()"), "share": ("vg_share", "_m.vg_share()")},
 }
+_FINDS = {"context": "own_object", "share": "object"}
 _SCALARS = frozenset({"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"})
 _FIXED = frozenset({"GLfixed", "GLclampx"})
 _COPIES = (
@@ -75,6 +82,7 @@ def generate() -> dict[str, str]:
         head = f'#include "apply.h"\n#include "gl.h"\n#include "vg.h"\n{tables}\nnamespace dt::state {{\n'
         files[f"apply_{number}.cc"] = f"{head}{part}\n}}  // namespace dt::state\n"
     files["apply.h"] = _apply_header([f for f, text in bodies if text])
+    files["effects.h"] = _effects_header(functions)
     files["commands.cc"] = _commands([(f, bool(text)) for f, text in bodies])
     return files
 
@@ -531,7 +539,21 @@ def _number(f: Function, value: str) -> str:
     return p.name if not p.type.indirection else f"{p.name}.address"
 
 
+def _object(f: Function, path: str) -> str:
+    """Return C++ that finds the object of a path: by its name, or by a reference."""
+    root, step = _steps(path)
+    key = "" if step.key is None else expr.to_cpp(step.key, f.command, f.api)
+    keys = STACKS[step.name] if step.name in STACKS else REFERENCES.get(step.name, ("", -1))[1]
+    if keys < 0:
+        return f"_m.{_FINDS[root.name]}(c_{root.name}::{step.name}, (uint64_t)({key}))"
+    if keys != bool(key):
+        raise SpecError(f"{f.name}: {path}: {step.name} takes {keys} keys")
+    return f"run::{step.name}(_m{key and f', {key}'})"
+
+
 def _argument(f: Function, value: str) -> str:
+    if is_path(value):
+        return _object(f, value)
     p = _parameter(f, value)
     if p is None:
         return expr.to_cpp(value, f.command, f.api)
@@ -545,6 +567,47 @@ def _apply_header(functions: Sequence[Function]) -> str:
     lines = ["// Generated.", "#pragma once", '#include "machine.h"', "namespace dt::state {"]
     lines += [f"void fx_{f.name}(Machine&, const Row&);" for f in functions]
     return "\n".join([*lines, "}", ""])
+
+
+def _effects_header(functions: Sequence[Function]) -> str:
+    """Declare the hand-written functions that effects run: each takes what the overlay hands to it."""
+    given: dict[str, list[set[str]]] = {}
+    for f in functions:
+        for effect in f.command.effects if f.api.name in MODELLED else ():
+            if effect.verb != "run":
+                continue
+            values = effect_values(effect.value) if effect.value else []
+            name = effect.path.removeprefix("context.")
+            types = given.setdefault(name, [set() for _ in values])
+            if len(types) != len(values):
+                raise SpecError(f"{f.name}: other commands run {name} with {len(types)} arguments")
+            for known, value in zip(types, values, strict=True):
+                known.add(_argument_type(f, value))
+    lines = ["// Generated. The hand-written effects of commands.", "#pragma once", '#include "machine.h"']
+    lines += ["namespace dt::state::run {", "struct Stack;"]
+    for name, types in given.items():
+        lines.append(f"void {name}({', '.join(['Machine&', *map(_declared, types)])});")
+    return "\n".join([*lines, "}  // namespace dt::state::run", ""])
+
+
+def _argument_type(f: Function, value: str) -> str:
+    """Return the C++ type of an argument; "" for an expression, which any number type takes."""
+    if is_path(value):
+        return "const Stack&" if _steps(value)[1].name in STACKS else "Node*"
+    p = _parameter(f, value)
+    if p is None:
+        return ""
+    if p.type.indirection:
+        return "Array"
+    if p.type.scalar in ("f32", "f64") or p.type.base in _FIXED:
+        return "Num" if f.api.name == "gl" else "double"
+    return "int64_t"
+
+
+def _declared(types: set[str]) -> str:
+    """Return the type of a parameter that commands give arguments of these types."""
+    some = types - {""} or {"int64_t"}
+    return some.pop() if len(some) == 1 else "Num"
 
 
 def _commands(functions: Sequence[tuple[Function, bool]]) -> str:

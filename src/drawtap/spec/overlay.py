@@ -77,7 +77,10 @@ def delete(path: str, value: str | None = None, when: str | None = None) -> Effe
 
 
 def run(name: str, arguments: str = "", when: str | None = None) -> Effect:
-    """Hand the arguments, expressions separated by commas, to the state machine's hand-written function `name`."""
+    """Hand the arguments to the state machine's hand-written function `name`.
+
+    They are separated by commas: expressions, or paths of the objects that the command is about.
+    """
     return Effect("run", f"context.{name}", arguments or None, when)
 
 
@@ -584,7 +587,7 @@ def _renamed_effect(effect: Effect, pairs: tuple[tuple[str, str], ...]) -> Effec
 
     value = effect.value
     if value is not None:
-        value = in_path(value) if _is_path(value) else ", ".join(expr.renamed(v, pairs) for v in effect_values(value))
+        value = ", ".join(in_path(v) if is_path(v) else expr.renamed(v, pairs) for v in effect_values(value))
     when = None if effect.when is None else expr.renamed(effect.when, pairs)
     return Effect(effect.verb, in_path(effect.path), value, when)
 
@@ -600,7 +603,8 @@ def effect_values(text: str) -> list[str]:
     return [*values, text[start:].strip()]
 
 
-def _is_path(text: str) -> bool:
+def is_path(text: str) -> bool:
+    """Return whether an effect's value is a state path, no expression."""
     return text.startswith(("context.", "share.", "display.", "context[", "share["))
 
 
@@ -612,15 +616,15 @@ def _validate_effect(effect: Effect, scope: expr.Scope) -> None:
         expr.validate(effect.when, scope)
     if effect.value is None:
         return
-    if _is_path(effect.value):
-        _validate_path(effect.value, scope)
-    else:
-        for value in effect_values(effect.value):
+    for value in effect_values(effect.value):
+        if is_path(value):
+            _validate_path(value, scope)
+        else:
             expr.validate(value, scope)
 
 
 def _validate_path(path: str, scope: expr.Scope) -> None:
-    if not _is_path(path) or path.count("[") != path.count("]"):
+    if not is_path(path) or path.count("[") != path.count("]"):
         raise SpecError(
             f"{scope.where}: {path!r} is no state path",
             hint='paths begin with "context.", "share." or "display." and have keys in brackets',

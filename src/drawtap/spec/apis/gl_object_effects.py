@@ -1,8 +1,25 @@
 """Effects of commands on the objects of OpenGL and OpenGL ES, and of draws; `gl_effects` says how to read them."""
 
+from __future__ import annotations
+
 from drawtap.spec.overlay import Overlay, create, delete, run, set_
 
 PART = o = Overlay("gl", xml="gl.xml")
+
+# The objects that commands are about: what is bound, or what they name.
+BUFFER = "context.bound_buffer[target]"
+BUFFER_BY_NAME = "context.named_buffer[buffer]"
+ARRAYS = "context.vao"
+ARRAYS_BY_NAME = "context.vertex_arrays[vaobj]"
+TEXTURE = "context.bound_texture[target]"
+TEXTURE_BY_NAME = "share.textures[texture]"
+SAMPLER = "share.samplers[sampler]"
+TARGET = "context.bound_framebuffer[target]"
+DRAWN = "context.draw_framebuffer"
+TARGET_BY_NAME = "context.framebuffers[framebuffer]"
+READ = "context.bound_framebuffer[GL_READ_FRAMEBUFFER]"
+PROGRAM = "context.uniform_program"
+PROGRAM_BY_NAME = "share.programs[program]"
 
 # ---- buffers -----------------------------------------------------------------------------------------------
 
@@ -14,26 +31,34 @@ o.effects("glBindBufferBase", run("bind_buffer_range", "target, index, buffer, 0
 o.effects("glBindBufferRange", run("bind_buffer_range", "target, index, buffer, offset, size"))
 o.effects("glBindBuffersBase", run("bind_buffers_range", "target, first, count, buffers"))
 o.effects("glBindBuffersRange", run("bind_buffers_ranges", "target, first, count, buffers, offsets, sizes"))
-# Calls on the buffer of a binding point, and their twins on a buffer by name.
-for named, function, buffer in (("", "", "target"), ("Named", "named_", "buffer")):
-    o.effects(f"gl{named}BufferData", run(f"{function}buffer_data", f"{buffer}, size, data, usage"))
-    o.effects(f"gl{named}BufferStorage", run(f"{function}buffer_storage", f"{buffer}, size, data, flags"))
-    o.effects(f"gl{named}BufferSubData", run(f"{function}buffer_sub_data", f"{buffer}, offset, size, data"))
-    o.effects(f"glClear{named}BufferData", run(f"clear_{function}buffer", f"{buffer}, 0, -1"))
-    o.effects(f"glClear{named}BufferSubData", run(f"clear_{function}buffer", f"{buffer}, offset, size"))
-    o.effects(f"glMap{named}Buffer", run(f"map_{function}buffer", f"{buffer}, access, result"))
-    mapped = f"{buffer}, offset, length, access, result"
-    o.effects(f"glMap{named}BufferRange", run(f"map_{function}buffer_range", mapped))
-    o.effects(f"glUnmap{named}Buffer", run(f"unmap_{function}buffer", buffer))
-    o.effects(f"glFlushMapped{named}BufferRange", run(f"flush_{function}buffer", buffer))
-    o.effects(f"glGet{named}BufferSubData", run(f"get_{function}buffer_data", buffer))
-o.effects("glNamedBufferDataEXT", run("named_buffer_data_ext", "buffer, size, data, usage"))
-o.effects("glNamedBufferSubDataEXT", run("named_buffer_sub_data", "buffer, offset, size, data"))
-o.effects("glCopyBufferSubData", run("copy_buffer", "readTarget, writeTarget, readOffset, writeOffset, size"))
+o.effects("glBufferData", run("buffer_data", f"{BUFFER}, size, data, usage, 0, 0"))
+o.effects("glNamedBufferData", run("buffer_data", f"{BUFFER_BY_NAME}, size, data, usage, 0, 0"))
+o.effects("glNamedBufferDataEXT", run("buffer_data", "context.touched_buffer[buffer], size, data, usage, 0, 0"))
+o.effects("glBufferStorage", run("buffer_data", f"{BUFFER}, size, data, 0, flags, 1"))
+o.effects("glNamedBufferStorage", run("buffer_data", f"{BUFFER_BY_NAME}, size, data, 0, flags, 1"))
+o.effects("glBufferSubData", run("buffer_sub_data", f"{BUFFER}, offset, size, data"))
+o.effects("glNamedBufferSubData{,EXT}", run("buffer_sub_data", f"{BUFFER_BY_NAME}, offset, size, data"))
+o.effects("glClearBufferData", run("fill_buffer", f"{BUFFER}, 0, -1"))
+o.effects("glClearBufferSubData", run("fill_buffer", f"{BUFFER}, offset, size"))
+o.effects("glClearNamedBufferData", run("fill_buffer", f"{BUFFER_BY_NAME}, 0, -1"))
+o.effects("glClearNamedBufferSubData", run("fill_buffer", f"{BUFFER_BY_NAME}, offset, size"))
 o.effects(
-    "glCopyNamedBufferSubData", run("copy_named_buffer", "readBuffer, writeBuffer, readOffset, writeOffset, size")
+    "glCopyBufferSubData",
+    run("copy_buffer", "context.bound_buffer[readTarget], context.bound_buffer[writeTarget], writeOffset, size"),
 )
-o.effects("glInvalidateBufferData", run("invalidate_buffer", "buffer"))
+o.effects(
+    "glCopyNamedBufferSubData",
+    run("copy_buffer", "context.named_buffer[readBuffer], context.named_buffer[writeBuffer], writeOffset, size"),
+)
+o.effects("glInvalidateBufferData", run("invalidate_buffer", BUFFER_BY_NAME))
+o.effects("glMapBuffer", run("map_buffer", f"{BUFFER}, access, result"))
+o.effects("glMapNamedBuffer", run("map_buffer", f"{BUFFER_BY_NAME}, access, result"))
+o.effects("glMapBufferRange", run("map_buffer_range", f"{BUFFER}, offset, length, access, result"))
+o.effects("glMapNamedBufferRange", run("map_buffer_range", f"{BUFFER_BY_NAME}, offset, length, access, result"))
+o.effects("glUnmapBuffer", run("unmap_buffer", BUFFER))
+o.effects("glUnmapNamedBuffer", run("unmap_buffer", BUFFER_BY_NAME))
+o.effects("glFlushMappedBufferRange", run("flush_buffer", BUFFER))
+o.effects("glFlushMappedNamedBufferRange", run("flush_buffer", BUFFER_BY_NAME))
 
 # ---- vertex arrays -----------------------------------------------------------------------------------------
 
@@ -44,29 +69,31 @@ o.effects("glVertexArrayElementBuffer", set_("context.vertex_arrays[vaobj].GL_EL
 o.effects("glVertexAttribPointer", run("attrib_pointer", "index, size, type, normalized, 0, stride, pointer"))
 o.effects("glVertexAttribIPointer", run("attrib_pointer", "index, size, type, 0, 1, stride, pointer"))
 o.effects("glVertexAttribLPointer", run("attrib_pointer", "index, size, type, 0, 2, stride, pointer"))
-o.effects("glEnableVertexAttribArray", run("attrib_enabled", "index, 1"))
-o.effects("glDisableVertexAttribArray", run("attrib_enabled", "index, 0"))
-o.effects("glEnableVertexArrayAttrib", run("named_attrib_enabled", "vaobj, index, 1"))
-o.effects("glDisableVertexArrayAttrib", run("named_attrib_enabled", "vaobj, index, 0"))
+o.effects("glEnableVertexAttribArray", run("attrib_enabled", f"{ARRAYS}, index, 1"))
+o.effects("glDisableVertexAttribArray", run("attrib_enabled", f"{ARRAYS}, index, 0"))
+o.effects("glEnableVertexArrayAttrib", run("attrib_enabled", f"{ARRAYS_BY_NAME}, index, 1"))
+o.effects("glDisableVertexArrayAttrib", run("attrib_enabled", f"{ARRAYS_BY_NAME}, index, 0"))
 o.effects("glVertexAttribDivisor", run("attrib_divisor", "index, divisor"))
 for letter, integer in (("", 0), ("I", 1), ("L", 2)):
     normal = "normalized" if not letter else "0"
     o.effects(
         f"glVertexAttrib{letter}Format",
-        run("attrib_format", f"attribindex, size, type, {normal}, {integer}, relativeoffset"),
+        run("attrib_format", f"{ARRAYS}, attribindex, size, type, {normal}, {integer}, relativeoffset"),
     )
     o.effects(
         f"glVertexArrayAttrib{letter}Format",
-        run("named_attrib_format", f"vaobj, attribindex, size, type, {normal}, {integer}, relativeoffset"),
+        run("attrib_format", f"{ARRAYS_BY_NAME}, attribindex, size, type, {normal}, {integer}, relativeoffset"),
     )
-o.effects("glVertexAttribBinding", run("attrib_binding", "attribindex, bindingindex"))
-o.effects("glVertexArrayAttribBinding", run("named_attrib_binding", "vaobj, attribindex, bindingindex"))
-o.effects("glBindVertexBuffer", run("vertex_buffer", "bindingindex, buffer, offset, stride"))
-o.effects("glVertexArrayVertexBuffer", run("named_vertex_buffer", "vaobj, bindingindex, buffer, offset, stride"))
-o.effects("glBindVertexBuffers", run("vertex_buffers", "first, count, buffers, offsets, strides"))
-o.effects("glVertexArrayVertexBuffers", run("named_vertex_buffers", "vaobj, first, count, buffers, offsets, strides"))
-o.effects("glVertexBindingDivisor", run("binding_divisor", "bindingindex, divisor"))
-o.effects("glVertexArrayBindingDivisor", run("named_binding_divisor", "vaobj, bindingindex, divisor"))
+o.effects("glVertexAttribBinding", run("attrib_binding", f"{ARRAYS}, attribindex, bindingindex"))
+o.effects("glVertexArrayAttribBinding", run("attrib_binding", f"{ARRAYS_BY_NAME}, attribindex, bindingindex"))
+o.effects("glBindVertexBuffer", run("vertex_buffer", f"{ARRAYS}, bindingindex, buffer, offset, stride"))
+o.effects("glVertexArrayVertexBuffer", run("vertex_buffer", f"{ARRAYS_BY_NAME}, bindingindex, buffer, offset, stride"))
+o.effects("glBindVertexBuffers", run("vertex_buffers", f"{ARRAYS}, first, count, buffers, offsets, strides"))
+o.effects(
+    "glVertexArrayVertexBuffers", run("vertex_buffers", f"{ARRAYS_BY_NAME}, first, count, buffers, offsets, strides")
+)
+o.effects("glVertexBindingDivisor", run("binding_divisor", f"{ARRAYS}, bindingindex, divisor"))
+o.effects("glVertexArrayBindingDivisor", run("binding_divisor", f"{ARRAYS_BY_NAME}, bindingindex, divisor"))
 for array, fields in (
     ("Vertex", "size, type, stride"),
     ("Normal", "3, type, stride"),
@@ -96,82 +123,194 @@ o.effects("glActiveTexture", run("active_texture", "texture"))
 o.effects("glBindTexture", run("bind_texture", "target, texture"))
 o.effects("glBindTextureUnit", run("bind_texture_unit", "unit, texture"))
 o.effects("glBindTextures", run("bind_textures", "first, count, textures"))
-o.effects("glTexParameter{f,i,x,xOES}", run("tex_parameter", "target, pname, param"))
-o.effects("glTexParameter{f,i,Ii,Iui,x}v glTexParameterxvOES", run("tex_parameter_v", "target, pname, params"))
-o.effects("glTextureParameter{f,i}", run("texture_parameter", "texture, pname, param"))
-o.effects("glTextureParameter{f,i}v", run("texture_parameter_v", "texture, pname, param"))
-o.effects("glTextureParameterI{i,ui}v", run("texture_parameter_v", "texture, pname, params"))
-# Images by dimensions: offset, extent, and the extent of a copy from a framebuffer, which is flat.
-IMAGES = (
-    (1, "xoffset, 0, 0", "width, 1, 1", "width, 1"),
-    (2, "xoffset, yoffset, 0", "width, height, 1", "width, height"),
-    (3, "xoffset, yoffset, zoffset", "width, height, depth", "width, height"),
+o.effects("glTexParameter{f,i,x,xOES}", run("texture_parameter", f"{TEXTURE}, pname, param"))
+o.effects("glTexParameter{f,i,Ii,Iui,x}v glTexParameterxvOES", run("texture_parameter_v", f"{TEXTURE}, pname, params"))
+o.effects("glTextureParameter{f,i}", run("texture_parameter", f"{TEXTURE_BY_NAME}, pname, param"))
+o.effects("glTextureParameter{f,i}v", run("texture_parameter_v", f"{TEXTURE_BY_NAME}, pname, param"))
+o.effects("glTextureParameterI{i,ui}v", run("texture_parameter_v", f"{TEXTURE_BY_NAME}, pname, params"))
+IMAGE = "internalformat, width, {}, {}, border, 0, pixels"
+o.effects("glTexImage1D", run("tex_image", "target, level, " + IMAGE.format("1", "1")))
+o.effects("glTexImage2D", run("tex_image", "target, level, " + IMAGE.format("height", "1")))
+o.effects("glTexImage3D", run("tex_image", "target, level, " + IMAGE.format("height", "depth")))
+o.effects(
+    "glCompressedTexImage1D", run("tex_image", "target, level, internalformat, width, 1, 1, border, imageSize, data")
 )
-# EXT_direct_state_access names a texture with its target, or a unit by its number. Images there are like images of the
-# bound texture of the active unit.
-NAMED = run("texture_named", "texture, target")
-UNIT = run("unit_direct", "texunit")
-for n, offset, extent, flat in IMAGES:
-    image = f"target, level, internalformat, {extent}, border"
-    o.effects(f"glTexImage{n}D", run("tex_image", f"{image}, 0, pixels"))
-    o.effects(f"glCompressedTexImage{n}D", run("tex_image", f"{image}, imageSize, data"))
-    for compressed, texels in (("", "pixels"), ("Compressed", "data")):
-        part = f"level, {offset}, {extent}, {texels}"
-        o.effects(f"gl{compressed}TexSubImage{n}D", run("tex_sub_image", f"target, {part}"))
-        o.effects(f"gl{compressed}TextureSubImage{n}D", run("texture_sub_image", f"texture, {part}"))
-    o.effects(f"glCopyTexSubImage{n}D", run("copy_tex_sub_image", f"target, level, {offset}, {flat}"))
-    o.effects(f"glCopyTextureSubImage{n}D", run("copy_texture_sub_image", f"texture, level, {offset}, {flat}"))
-    storage = run("texture_storage", f"texture, levels, internalformat, {extent}")
-    o.effects(f"glTexStorage{n}D", run("tex_storage", f"target, levels, internalformat, {extent}"))
-    o.effects(f"glTextureStorage{n}D", storage)
-    o.effects(f"glTextureStorage{n}DEXT", NAMED, storage)
-    part = f"level, {offset}, {extent}"
-    o.effects(f"glTextureSubImage{n}DEXT", NAMED, run("texture_sub_image", f"texture, {part}, pixels"))
-    o.effects(f"glMultiTexSubImage{n}DEXT", UNIT, run("tex_sub_image", f"target, {part}, pixels"))
-    for form, first in (("Texture", run("texture_direct", "texture, target")), ("MultiTex", UNIT)):
-        o.effects(f"gl{form}Image{n}DEXT", first, run("tex_image", f"{image}, 0, pixels"))
-        o.effects(f"glCompressed{form}Image{n}DEXT", first, run("tex_image", f"{image}, imageSize, bits"))
-        o.effects(f"glCompressed{form}SubImage{n}DEXT", first, run("tex_sub_image", f"target, {part}, bits"))
-        copied = run("copy_tex_sub_image", f"target, level, {offset}, {flat}")
-        o.effects(f"glCopy{form}SubImage{n}DEXT", first, copied)
-        if n < 3:
-            copied = run("copy_tex_image", f"target, level, internalformat, {flat}, border")
-            o.effects(f"glCopy{form}Image{n}DEXT", first, copied)
-    if n < 3:
-        o.effects(f"glCopyTexImage{n}D", run("copy_tex_image", f"target, level, internalformat, {flat}, border"))
-    if n > 1:
-        samples = f"samples, internalformat, {extent}, fixedsamplelocations"
-        o.effects(f"glTexImage{n}DMultisample", run("tex_multisample", f"target, {samples}, 0"))
-        o.effects(f"glTexStorage{n}DMultisample", run("tex_multisample", f"target, {samples}, 1"))
-        o.effects(f"glTextureStorage{n}DMultisample", run("texture_multisample", f"texture, {samples}"))
-o.effects("glTexBuffer", run("tex_buffer", "target, internalformat, buffer, 0, -1"))
-o.effects("glTexBufferRange", run("tex_buffer", "target, internalformat, buffer, offset, size"))
-o.effects("glTextureBuffer", run("texture_buffer", "texture, internalformat, buffer, 0, -1"))
-o.effects("glTextureBufferRange", run("texture_buffer", "texture, internalformat, buffer, offset, size"))
+o.effects(
+    "glCompressedTexImage2D",
+    run("tex_image", "target, level, internalformat, width, height, 1, border, imageSize, data"),
+)
+o.effects(
+    "glCompressedTexImage3D",
+    run("tex_image", "target, level, internalformat, width, height, depth, border, imageSize, data"),
+)
+SUB = "level, xoffset, {}, {}, width, {}, {}, pixels"
+o.effects("glTexSubImage1D", run("tex_sub_image", "target, " + SUB.format("0", "0", "1", "1")))
+o.effects("glTexSubImage2D", run("tex_sub_image", "target, " + SUB.format("yoffset", "0", "height", "1")))
+o.effects("glTexSubImage3D", run("tex_sub_image", "target, " + SUB.format("yoffset", "zoffset", "height", "depth")))
+o.effects("glTextureSubImage1D", run("texture_sub_image", f"{TEXTURE_BY_NAME}, " + SUB.format("0", "0", "1", "1")))
+o.effects(
+    "glTextureSubImage2D", run("texture_sub_image", f"{TEXTURE_BY_NAME}, " + SUB.format("yoffset", "0", "height", "1"))
+)
+o.effects(
+    "glTextureSubImage3D",
+    run("texture_sub_image", f"{TEXTURE_BY_NAME}, " + SUB.format("yoffset", "zoffset", "height", "depth")),
+)
+SUB = SUB.replace("pixels", "data")
+o.effects("glCompressedTexSubImage1D", run("tex_sub_image", "target, " + SUB.format("0", "0", "1", "1")))
+o.effects("glCompressedTexSubImage2D", run("tex_sub_image", "target, " + SUB.format("yoffset", "0", "height", "1")))
+o.effects(
+    "glCompressedTexSubImage3D", run("tex_sub_image", "target, " + SUB.format("yoffset", "zoffset", "height", "depth"))
+)
+o.effects(
+    "glCompressedTextureSubImage1D", run("texture_sub_image", f"{TEXTURE_BY_NAME}, " + SUB.format("0", "0", "1", "1"))
+)
+o.effects(
+    "glCompressedTextureSubImage2D",
+    run("texture_sub_image", f"{TEXTURE_BY_NAME}, " + SUB.format("yoffset", "0", "height", "1")),
+)
+o.effects(
+    "glCompressedTextureSubImage3D",
+    run("texture_sub_image", f"{TEXTURE_BY_NAME}, " + SUB.format("yoffset", "zoffset", "height", "depth")),
+)
+o.effects("glCopyTexImage1D", run("copy_tex_image", "target, level, internalformat, width, 1, border"))
+o.effects("glCopyTexImage2D", run("copy_tex_image", "target, level, internalformat, width, height, border"))
+o.effects("glCopyTexSubImage1D", run("copy_tex_sub_image", "target, level, xoffset, 0, 0, width, 1"))
+o.effects("glCopyTexSubImage2D", run("copy_tex_sub_image", "target, level, xoffset, yoffset, 0, width, height"))
+o.effects("glCopyTexSubImage3D", run("copy_tex_sub_image", "target, level, xoffset, yoffset, zoffset, width, height"))
+o.effects(
+    "glCopyTextureSubImage1D", run("copy_texture_sub_image", f"{TEXTURE_BY_NAME}, level, xoffset, 0, 0, width, 1")
+)
+o.effects(
+    "glCopyTextureSubImage2D",
+    run("copy_texture_sub_image", f"{TEXTURE_BY_NAME}, level, xoffset, yoffset, 0, width, height"),
+)
+o.effects(
+    "glCopyTextureSubImage3D",
+    run("copy_texture_sub_image", f"{TEXTURE_BY_NAME}, level, xoffset, yoffset, zoffset, width, height"),
+)
+o.effects("glTexStorage1D", run("tex_storage", "target, levels, internalformat, width, 1, 1"))
+o.effects("glTexStorage2D", run("tex_storage", "target, levels, internalformat, width, height, 1"))
+o.effects("glTexStorage3D", run("tex_storage", "target, levels, internalformat, width, height, depth"))
+o.effects("glTextureStorage1D", run("texture_storage", f"{TEXTURE_BY_NAME}, levels, internalformat, width, 1, 1"))
+o.effects("glTextureStorage2D", run("texture_storage", f"{TEXTURE_BY_NAME}, levels, internalformat, width, height, 1"))
+o.effects(
+    "glTextureStorage3D", run("texture_storage", f"{TEXTURE_BY_NAME}, levels, internalformat, width, height, depth")
+)
+for call, head in (("Image", "tex"), ("Storage", "tex")):
+    o.effects(
+        f"glTex{call}2DMultisample",
+        run(
+            f"{head}_multisample",
+            f"target, samples, internalformat, width, height, 1, fixedsamplelocations, {int(call == 'Storage')}",
+        ),
+    )
+    o.effects(
+        f"glTex{call}3DMultisample",
+        run(
+            f"{head}_multisample",
+            f"target, samples, internalformat, width, height, depth, fixedsamplelocations, {int(call == 'Storage')}",
+        ),
+    )
+o.effects(
+    "glTextureStorage2DMultisample",
+    run(
+        "texture_multisample", f"{TEXTURE_BY_NAME}, samples, internalformat, width, height, 1, fixedsamplelocations, 1"
+    ),
+)
+o.effects(
+    "glTextureStorage3DMultisample",
+    run(
+        "texture_multisample",
+        f"{TEXTURE_BY_NAME}, samples, internalformat, width, height, depth, fixedsamplelocations, 1",
+    ),
+)
+o.effects("glTexBuffer", run("tex_buffer", f"{TEXTURE}, internalformat, buffer, 0, -1"))
+o.effects("glTexBufferRange", run("tex_buffer", f"{TEXTURE}, internalformat, buffer, offset, size"))
+o.effects("glTextureBuffer", run("tex_buffer", f"{TEXTURE_BY_NAME}, internalformat, buffer, 0, -1"))
+o.effects("glTextureBufferRange", run("tex_buffer", f"{TEXTURE_BY_NAME}, internalformat, buffer, offset, size"))
 o.effects(
     "glTextureView",
     run("texture_view", "texture, target, origtexture, internalformat, minlevel, numlevels, minlayer, numlayers"),
 )
-o.effects("glGenerateMipmap", run("generate_mipmap", "target"))
-o.effects("glGenerateTextureMipmap", run("generate_texture_mipmap", "texture"))
-o.effects("glGenerateTextureMipmapEXT", NAMED, run("generate_texture_mipmap", "texture"))
-o.effects("glTextureParameter{f,i}EXT", NAMED, run("texture_parameter", "texture, pname, param"))
+o.effects("glGenerateMipmap", run("generate_mipmap", TEXTURE))
+o.effects("glGenerateTextureMipmap", run("generate_mipmap", TEXTURE_BY_NAME))
+
+# The forms of EXT_direct_state_access: a texture by name, with its target.
+NAMED = run("texture_named", "texture, target")
+o.effects("glGenerateTextureMipmapEXT", NAMED, run("generate_mipmap", TEXTURE_BY_NAME))
+o.effects("glTextureParameter{f,i}EXT", NAMED, run("texture_parameter", f"{TEXTURE_BY_NAME}, pname, param"))
 o.effects(
     "glTextureParameter{f,i}vEXT glTextureParameterI{i,ui}vEXT",
     NAMED,
-    run("texture_parameter_v", "texture, pname, params"),
+    run("texture_parameter_v", f"{TEXTURE_BY_NAME}, pname, params"),
 )
+for dimensions, sizes, offsets in (
+    (1, ("1", "1"), ("0", "0")),
+    (2, ("height", "1"), ("yoffset", "0")),
+    (3, ("height", "depth"), ("yoffset", "zoffset")),
+):
+    extent = f"width, {sizes[0]}, {sizes[1]}"
+    o.effects(
+        f"glTextureStorage{dimensions}DEXT",
+        NAMED,
+        run("texture_storage", f"{TEXTURE_BY_NAME}, levels, internalformat, {extent}"),
+    )
+    where = f"xoffset, {offsets[0]}, {offsets[1]}"
+    o.effects(
+        f"glTextureSubImage{dimensions}DEXT",
+        NAMED,
+        run("texture_sub_image", f"{TEXTURE_BY_NAME}, level, {where}, {extent}, pixels"),
+    )
+# Images of a texture by name, or of a unit by number: like images of the bound texture of the active unit.
+for dimensions, sizes, offsets in (
+    (1, ("1", "1"), ("0", "0")),
+    (2, ("height", "1"), ("yoffset", "0")),
+    (3, ("height", "depth"), ("yoffset", "zoffset")),
+):
+    extent = f"width, {sizes[0]}, {sizes[1]}"
+    where = f"target, level, xoffset, {offsets[0]}, {offsets[1]}"
+    flat = f"width, {sizes[0]}"
+    for form, first in (
+        ("Texture", run("texture_direct", "texture, target")),
+        ("MultiTex", run("unit_direct", "texunit")),
+    ):
+        o.effects(
+            f"gl{form}Image{dimensions}DEXT",
+            first,
+            run("tex_image", f"target, level, internalformat, {extent}, border, 0, pixels"),
+        )
+        o.effects(
+            f"glCompressed{form}Image{dimensions}DEXT",
+            first,
+            run("tex_image", f"target, level, internalformat, {extent}, border, imageSize, bits"),
+        )
+        o.effects(
+            f"glCompressed{form}SubImage{dimensions}DEXT", first, run("tex_sub_image", f"{where}, {extent}, bits")
+        )
+        o.effects(f"glCopy{form}SubImage{dimensions}DEXT", first, run("copy_tex_sub_image", f"{where}, {flat}"))
+        if dimensions < 3:
+            o.effects(
+                f"glCopy{form}Image{dimensions}DEXT",
+                first,
+                run("copy_tex_image", f"target, level, internalformat, {flat}, border"),
+            )
+    o.effects(
+        f"glMultiTexSubImage{dimensions}DEXT",
+        run("unit_direct", "texunit"),
+        run("tex_sub_image", f"{where}, {extent}, pixels"),
+    )
+UNIT = run("unit_direct", "texunit")
 o.effects("glBindMultiTextureEXT", UNIT, run("bind_texture", "target, texture"))
-o.effects("glMultiTexParameter{f,i}EXT", UNIT, run("tex_parameter", "target, pname, param"))
-o.effects("glMultiTexParameter{f,i,Ii,Iui}vEXT", UNIT, run("tex_parameter_v", "target, pname, params"))
+o.effects("glMultiTexParameter{f,i}EXT", UNIT, run("texture_parameter", f"{TEXTURE}, pname, param"))
+o.effects("glMultiTexParameter{f,i,Ii,Iui}vEXT", UNIT, run("texture_parameter_v", f"{TEXTURE}, pname, params"))
 o.effects("glMultiTexEnv{f,i}EXT", UNIT, run("tex_env", "target, pname, param"))
 o.effects("glMultiTexEnv{f,i}vEXT", UNIT, run("tex_env_v", "target, pname, params"))
 o.effects("glMultiTexGen{d,f,i}EXT", UNIT, run("tex_gen", "coord, pname, param"))
 o.effects("glMultiTexGen{d,f,i}vEXT", UNIT, run("tex_gen_v", "coord, pname, params"))
-o.effects("glGenerateMultiTexMipmapEXT", UNIT, run("generate_mipmap", "target"))
-o.effects("glClearTexImage", run("clear_tex_image", "texture, level, 1"))
-o.effects("glClearTexSubImage", run("clear_tex_image", "texture, level, 0"))
-o.effects("glInvalidateTexImage", run("invalidate_tex_image", "texture, level"))
+o.effects("glGenerateMultiTexMipmapEXT", UNIT, run("generate_mipmap", TEXTURE))
+o.effects("glClearTexImage", run("clear_tex_image", f"{TEXTURE_BY_NAME}, level, 1"))
+o.effects("glClearTexSubImage", run("clear_tex_image", f"{TEXTURE_BY_NAME}, level, 0"))
+o.effects("glInvalidateTexImage", run("clear_tex_image", f"{TEXTURE_BY_NAME}, level, 1"))
 o.effects(
     "glCopyImageSubData",
     run("copy_image", "srcName, srcTarget, srcLevel, dstName, dstTarget, dstLevel, srcWidth, srcHeight, srcDepth"),
@@ -185,67 +324,89 @@ o.effects("glGenSamplers glCreateSamplers", create("share.samplers", "samplers")
 o.effects("glDeleteSamplers", run("delete_samplers", "count, samplers"))
 o.effects("glBindSampler", run("bind_sampler", "unit, sampler"))
 o.effects("glBindSamplers", run("bind_samplers", "first, count, samplers"))
-o.effects("glSamplerParameter{f,i}", run("sampler_parameter", "sampler, pname, param"))
-o.effects("glSamplerParameter{f,i,Ii,Iui}v", run("sampler_parameter_v", "sampler, pname, param"))
+o.effects("glSamplerParameter{f,i}", run("texture_parameter", f"{SAMPLER}, pname, param"))
+o.effects("glSamplerParameter{f,i,Ii,Iui}v", run("texture_parameter_v", f"{SAMPLER}, pname, param"))
 
 # ---- framebuffers ------------------------------------------------------------------------------------------
 
 o.effects("glGenFramebuffers{,OES} glCreateFramebuffers", create("context.framebuffers", "framebuffers"))
 o.effects("glDeleteFramebuffers{,OES}", delete("context.framebuffers", "framebuffers"))
 o.effects("glBindFramebuffer{,EXT,OES}", run("bind_framebuffer", "target, framebuffer"))
+o.effects("glFramebufferTexture1D", run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, 0, 0"))
 o.effects(
-    "glFramebufferTexture{1D,2D,2DOES,2DMultisampleEXT,2DMultisampleIMG}",
-    run("attach_texture", "target, attachment, textarget, texture, level, 0, 0"),
+    "glFramebufferTexture2D{,OES}", run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, 0, 0")
 )
 o.effects(
-    "glFramebufferTexture3D{,OES}", run("attach_texture", "target, attachment, textarget, texture, level, zoffset, 0")
+    "glFramebufferTexture3D", run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, zoffset, 0")
 )
-o.effects("glFramebufferTexture", run("attach_texture", "target, attachment, 0, texture, level, 0, 1"))
-o.effects("glFramebufferTextureLayer", run("attach_texture", "target, attachment, 0, texture, level, layer, 0"))
-o.effects("glNamedFramebufferTexture", run("named_attach_texture", "framebuffer, attachment, texture, level, 0, 1"))
 o.effects(
-    "glNamedFramebufferTextureLayer", run("named_attach_texture", "framebuffer, attachment, texture, level, layer, 0")
+    "glFramebufferTexture3DOES", run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, zoffset, 0")
 )
-o.effects("glFramebufferRenderbuffer{,OES}", run("attach_renderbuffer", "target, attachment, renderbuffer"))
-o.effects("glNamedFramebufferRenderbuffer", run("named_attach_renderbuffer", "framebuffer, attachment, renderbuffer"))
+o.effects("glFramebufferTexture", run("attach_texture", f"{TARGET}, attachment, 0, texture, level, 0, 1"))
+o.effects("glFramebufferTextureLayer", run("attach_texture", f"{TARGET}, attachment, 0, texture, level, layer, 0"))
+o.effects("glNamedFramebufferTexture", run("attach_texture", f"{TARGET_BY_NAME}, attachment, 0, texture, level, 0, 1"))
+o.effects(
+    "glNamedFramebufferTextureLayer",
+    run("attach_texture", f"{TARGET_BY_NAME}, attachment, 0, texture, level, layer, 0"),
+)
+o.effects(
+    "glFramebufferTexture2DMultisample{EXT,IMG}",
+    run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, 0, 0"),
+)
+o.effects("glFramebufferRenderbuffer{,OES}", run("attach_renderbuffer", f"{TARGET}, attachment, renderbuffer"))
+o.effects("glNamedFramebufferRenderbuffer", run("attach_renderbuffer", f"{TARGET_BY_NAME}, attachment, renderbuffer"))
 o.effects("glFramebufferParameteri", set_("context.bound_framebuffer[target][pname]", "param"))
 o.effects("glNamedFramebufferParameteri", set_("context.framebuffers[framebuffer][pname]", "param"))
-o.effects("glDrawBuffer", run("draw_buffer", "buf"))
-o.effects("glDrawBuffers", run("draw_buffers", "n, bufs"))
-o.effects("glReadBuffer", run("read_buffer", "src"))
-o.effects("glNamedFramebufferDrawBuffer", run("named_draw_buffer", "framebuffer, buf"))
-o.effects("glNamedFramebufferDrawBuffers", run("named_draw_buffers", "framebuffer, n, bufs"))
-o.effects("glNamedFramebufferReadBuffer", run("named_read_buffer", "framebuffer, src"))
+o.effects("glDrawBuffer", run("draw_buffer", f"{DRAWN}, buf"))
+o.effects("glDrawBuffers", run("draw_buffers", f"{DRAWN}, n, bufs"))
+o.effects("glReadBuffer", run("read_buffer", f"{READ}, src"))
+o.effects("glNamedFramebufferDrawBuffer", run("draw_buffer", f"{TARGET_BY_NAME}, buf"))
+o.effects("glNamedFramebufferDrawBuffers", run("draw_buffers", f"{TARGET_BY_NAME}, n, bufs"))
+o.effects("glNamedFramebufferReadBuffer", run("read_buffer", f"{TARGET_BY_NAME}, src"))
 o.effects("glGenRenderbuffers{,OES} glCreateRenderbuffers", create("share.renderbuffers", "renderbuffers"))
 o.effects("glDeleteRenderbuffers{,OES}", delete("share.renderbuffers", "renderbuffers"))
 o.effects("glBindRenderbuffer{,EXT,OES}", run("bind_renderbuffer", "renderbuffer"))
-o.effects("glRenderbufferStorage{,OES}", run("renderbuffer_storage", "0, internalformat, width, height"))
-o.effects("glRenderbufferStorageMultisample", run("renderbuffer_storage", "samples, internalformat, width, height"))
 o.effects(
-    "glNamedRenderbufferStorage", run("named_renderbuffer_storage", "renderbuffer, 0, internalformat, width, height")
+    "glRenderbufferStorage{,OES}",
+    run("renderbuffer_storage", "context.bound_renderbuffer, 0, internalformat, width, height"),
+)
+o.effects(
+    "glRenderbufferStorageMultisample",
+    run("renderbuffer_storage", "context.bound_renderbuffer, samples, internalformat, width, height"),
+)
+o.effects(
+    "glNamedRenderbufferStorage",
+    run("renderbuffer_storage", "share.renderbuffers[renderbuffer], 0, internalformat, width, height"),
 )
 o.effects(
     "glNamedRenderbufferStorageMultisample",
-    run("named_renderbuffer_storage", "renderbuffer, samples, internalformat, width, height"),
+    run("renderbuffer_storage", "share.renderbuffers[renderbuffer], samples, internalformat, width, height"),
 )
-o.effects("glBlitFramebuffer", run("blit", "dstX0, dstY0, dstX1, dstY1, mask"))
-o.effects("glBlitNamedFramebuffer", run("named_blit", "readFramebuffer, drawFramebuffer, mask"))
+o.effects("glBlitFramebuffer", run("blit", f"{READ}, {DRAWN}, mask"))
+o.effects(
+    "glBlitNamedFramebuffer",
+    run("blit", "context.framebuffers[readFramebuffer], context.framebuffers[drawFramebuffer], mask"),
+)
 o.effects(
     "glInvalidateFramebuffer glDiscardFramebufferEXT",
-    run("invalidate_framebuffer", "target, numAttachments, attachments"),
+    run("invalidate_framebuffer", f"{TARGET}, numAttachments, attachments"),
 )
 o.effects(
-    "glInvalidateNamedFramebufferData", run("invalidate_named_framebuffer", "framebuffer, numAttachments, attachments")
+    "glInvalidateNamedFramebufferData", run("invalidate_framebuffer", f"{TARGET_BY_NAME}, numAttachments, attachments")
 )
 o.effects("glClear", run("clear", "mask"))
-o.effects("glClearBuffer{fv,iv,uiv,fi}", run("clear_buffer_v", "buffer, drawbuffer"))
-o.effects("glClearNamedFramebuffer{fv,iv,uiv,fi}", run("clear_named_buffer_v", "framebuffer, buffer, drawbuffer"))
+o.effects("glClearBuffer{fv,iv,uiv}", run("clear_buffer_v", f"{DRAWN}, buffer, drawbuffer"))
+o.effects("glClearBufferfi", run("clear_buffer_v", f"{DRAWN}, buffer, drawbuffer"))
+o.effects("glClearNamedFramebuffer{fv,iv,uiv}", run("clear_buffer_v", f"{TARGET_BY_NAME}, buffer, drawbuffer"))
+o.effects("glClearNamedFramebufferfi", run("clear_buffer_v", f"{TARGET_BY_NAME}, buffer, drawbuffer"))
 o.effects("glReadPixels", run("read_pixels", "width, height, format, type, pixels"))
 o.effects("glReadnPixels", run("read_pixels", "width, height, format, type, data"))
 o.effects("glAccum", run("accum", "op"))
 o.effects("glGetTexImage", run("get_tex_image", "target, level, pixels"))
-o.effects("glGetTextureImage", run("get_texture_image", "texture, level, pixels"))
+o.effects("glGetTextureImage", run("get_texture_image", f"{TEXTURE_BY_NAME}, level, pixels"))
 o.effects("glGetCompressedTexImage", run("get_tex_image", "target, level, img"))
+o.effects("glGetBufferSubData", run("get_buffer_data", BUFFER))
+o.effects("glGetNamedBufferSubData", run("get_buffer_data", BUFFER_BY_NAME))
 
 # ---- shaders and programs ----------------------------------------------------------------------------------
 
@@ -261,7 +422,8 @@ o.effects("glDeleteProgram", run("delete_program", "program"))
 o.effects("glDeleteObjectARB", run("delete_object", "obj"))
 o.effects("glAttachShader", run("attach_shader", "program, shader"))
 o.effects("glDetachShader", run("detach_shader", "program, shader"))
-o.effects("glBindAttribLocation glBindFragDataLocation{,Indexed}", run("bind_attrib_location", "program"))
+o.effects("glBindAttribLocation", run("bind_attrib_location", "program"))
+o.effects("glBindFragDataLocation{,Indexed}", run("bind_attrib_location", "program"))
 o.effects("glTransformFeedbackVaryings", run("feedback_varyings", "program"))
 o.effects("glProgramParameteri", run("program_parameter", "program, pname, value"))
 o.effects("glLinkProgram", run("link_program", "program"))
@@ -281,17 +443,20 @@ o.effects(
     "glShaderStorageBlockBinding", run("storage_block_binding", "program, storageBlockIndex, storageBlockBinding")
 )
 for n, values in ((1, "v0, 0, 0, 0"), (2, "v0, v1, 0, 0"), (3, "v0, v1, v2, 0"), (4, "v0, v1, v2, v3")):
-    o.effects(f"glUniform{n}{{f,i,ui}}", run("uniform", f"0, location, {n}, {values}"))
-    o.effects(f"glUniform{n}{{f,i,ui,d}}v", run("uniform_v", f"0, location, {n}, count, value"))
-    o.effects(f"glProgramUniform{n}{{f,i,ui}}", run("program_uniform", f"program, location, {n}, {values}"))
-    o.effects(f"glProgramUniform{n}{{f,i,ui,d}}v", run("program_uniform_v", f"program, location, {n}, count, value"))
+    o.effects(f"glUniform{n}{{f,i,ui}}", run("uniform", f"{PROGRAM}, location, {n}, {values}"))
+    o.effects(f"glUniform{n}{{f,i,ui}}v", run("uniform_v", f"{PROGRAM}, location, {n}, count, value"))
+    o.effects(f"glUniform{n}dv", run("uniform_v", f"{PROGRAM}, location, {n}, count, value"))
+    o.effects(f"glProgramUniform{n}{{f,i,ui}}", run("uniform", f"{PROGRAM_BY_NAME}, location, {n}, {values}"))
+    o.effects(f"glProgramUniform{n}{{f,i,ui,d}}v", run("uniform_v", f"{PROGRAM_BY_NAME}, location, {n}, count, value"))
     doubles = ", ".join("xyzw"[:n]) + ", 0" * (4 - n)
-    o.effects(f"glUniform{n}d", run("uniform", f"0, location, {n}, {doubles}"))
+    o.effects(f"glUniform{n}d", run("uniform", f"{PROGRAM}, location, {n}, {doubles}"))
 for columns, rows in ((c, r) for c in (2, 3, 4) for r in (2, 3, 4)):
     shape = str(columns) if columns == rows else f"{columns}x{rows}"
     numbers = f"{columns}, {rows}, count, transpose, value"
-    o.effects(f"glUniformMatrix{shape}{{f,d}}v", run("uniform_matrix", f"0, location, {numbers}"))
-    o.effects(f"glProgramUniformMatrix{shape}{{f,d}}v", run("program_uniform_matrix", f"program, location, {numbers}"))
+    o.effects(f"glUniformMatrix{shape}{{f,d}}v", run("uniform_matrix", f"{PROGRAM}, location, {numbers}"))
+    o.effects(
+        f"glProgramUniformMatrix{shape}{{f,d}}v", run("uniform_matrix", f"{PROGRAM_BY_NAME}, location, {numbers}")
+    )
 o.effects("glGenProgramPipelines{,EXT} glCreateProgramPipelines", create("context.pipelines", "pipelines"))
 o.effects("glDeleteProgramPipelines{,EXT}", delete("context.pipelines", "pipelines"))
 o.effects("glBindProgramPipeline{,EXT}", run("bind_pipeline", "pipeline"))
@@ -325,7 +490,8 @@ o.effects("glPauseTransformFeedback", run("feedback_pause", "1"))
 o.effects("glResumeTransformFeedback", run("feedback_pause", "0"))
 o.effects("glFenceSync", run("fence", "result"))
 o.effects("glDeleteSync", run("delete_sync", "sync"))
-o.effects("gl{,Client}WaitSync", run("wait_sync", "sync"))
+o.effects("glClientWaitSync", run("wait_sync", "sync"))
+o.effects("glWaitSync", run("wait_sync", "sync"))
 o.effects("glObjectLabel", run("object_label", "identifier, name, length, label"))
 o.effects("glPushDebugGroup", run("debug_group", "1"))
 o.effects("glPopDebugGroup", run("debug_group", "-1"))
@@ -333,7 +499,8 @@ o.effects("glPopDebugGroup", run("debug_group", "-1"))
 # ---- draws -------------------------------------------------------------------------------------------------
 
 o.effects("glDrawArrays", run("draw", "mode, count, 1, 0"))
-o.effects("glDrawArraysInstanced{,BaseInstance}", run("draw", "mode, count, instancecount, 0"))
+o.effects("glDrawArraysInstanced", run("draw", "mode, count, instancecount, 0"))
+o.effects("glDrawArraysInstancedBaseInstance", run("draw", "mode, count, instancecount, 0"))
 o.effects("glDrawElements{,BaseVertex} glDrawRangeElements{,BaseVertex}", run("draw", "mode, count, 1, 1"))
 o.effects(
     "glDrawElementsInstanced{,BaseVertex,BaseInstance,BaseVertexBaseInstance}",
@@ -351,6 +518,7 @@ o.effects("glArrayElement", run("array_element"))
 o.effects("glDrawPixels", run("draw_pixels", "width, height, format, pixels"))
 o.effects("glBitmap", run("draw_bitmap", "width, height, xmove, ymove, bitmap"))
 o.effects("glCopyPixels", run("copy_pixels", "width, height, type"))
-o.effects("glDrawTex{s,i,f,x}{,v}OES", run("draw_tex"))
+o.effects("glDrawTex{s,i,f,x}OES", run("draw_tex"))
+o.effects("glDrawTex{s,i,f,x}vOES", run("draw_tex"))
 o.effects("glDispatchCompute", run("dispatch", "0"))
 o.effects("glDispatchComputeIndirect", run("dispatch", "1"))
