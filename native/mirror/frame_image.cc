@@ -20,9 +20,9 @@ struct StoreValue {
 void PlainPack::set(bool plain) {
   const uint32_t buffer = c_->buffers[PACK];
   const PixelStore& p = c_->pack;
-  const StoreValue values[] = {{GL_PACK_ALIGNMENT, p.alignment, 4},   {GL_PACK_ROW_LENGTH, p.row_length, 0},
-                               {GL_PACK_SKIP_ROWS, p.skip_rows, 0},   {GL_PACK_SKIP_PIXELS, p.skip_pixels, 0},
-                               {GL_PACK_SWAP_BYTES, p.swap_bytes, 0}, {GL_PACK_LSB_FIRST, p.lsb_first, 0}};
+  const StoreValue values[] = {{GL_PACK_ALIGNMENT, p.alignment, alignment_}, {GL_PACK_ROW_LENGTH, p.row_length, 0},
+                               {GL_PACK_SKIP_ROWS, p.skip_rows, 0},          {GL_PACK_SKIP_PIXELS, p.skip_pixels, 0},
+                               {GL_PACK_SWAP_BYTES, p.swap_bytes, 0},        {GL_PACK_LSB_FIRST, p.lsb_first, 0}};
   if (buffer && driver::glBindBuffer) driver::glBindBuffer(GL_PIXEL_PACK_BUFFER, plain ? 0 : buffer);
   // Values that a context's version does not have are never anything else than plain.
   for (const StoreValue& v : values)

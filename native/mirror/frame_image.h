@@ -11,9 +11,10 @@ struct FrameImage {
   uint32_t framebuffer;   // out: its name, 0: the default one
 };
 // While it lives, pixels come out of GL without gaps, into memory: pixel store as at first, no buffer to read into.
+// Rows begin at multiples of `alignment` bytes.
 class PlainPack {
  public:
-  explicit PlainPack(GlContext* c) : c_(c) { set(true); }
+  explicit PlainPack(GlContext* c, int32_t alignment = 4) : c_(c), alignment_(alignment) { set(true); }
   ~PlainPack() { set(false); }
   PlainPack(const PlainPack&) = delete;
   PlainPack& operator=(const PlainPack&) = delete;
@@ -21,6 +22,7 @@ class PlainPack {
  private:
   void set(bool plain);
   GlContext* c_;
+  const int32_t alignment_;
 };
 // Tells what would be read: the framebuffer that is drawn to. False: nothing that can be read as RGBA of 8 bits.
 bool frame_extent(GlContext* c, FrameImage* image);

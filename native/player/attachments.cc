@@ -70,22 +70,12 @@ class Reader {
     if (driver::glBindFramebuffer && (two_ || wanted != draw_)) driver::glBindFramebuffer(target, wanted);
     uint32_t was = selects ? static_cast<uint32_t>(gl::ask(c_, GL_READ_BUFFER, 0)) : 0;
     if (selects && !resolved && from && was != from) driver::glReadBuffer(from);
-    uint32_t pack = c_->buffers[gl::PACK];
-    if (pack && driver::glBindBuffer) driver::glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
-    const gl::PixelStore& p = c_->pack;
-    const struct {
-      uint32_t name;
-      int32_t value, plain;
-    } values[] = {{GL_PACK_ALIGNMENT, p.alignment, 1},   {GL_PACK_ROW_LENGTH, p.row_length, 0},
-                  {GL_PACK_SKIP_ROWS, p.skip_rows, 0},   {GL_PACK_SKIP_PIXELS, p.skip_pixels, 0},
-                  {GL_PACK_SWAP_BYTES, p.swap_bytes, 0}, {GL_PACK_LSB_FIRST, p.lsb_first, 0}};
-    for (auto& v : values)
-      if (v.value != v.plain) driver::glPixelStorei(v.name, v.plain);
-    driver::glReadPixels(0, 0, width, height, format, type, to);
-    bool fine = ok();
-    for (auto& v : values)
-      if (v.value != v.plain) driver::glPixelStorei(v.name, v.value);
-    if (pack && driver::glBindBuffer) driver::glBindBuffer(GL_PIXEL_PACK_BUFFER, pack);
+    bool fine = false;
+    {
+      const gl::PlainPack plain(c_, 1);
+      driver::glReadPixels(0, 0, width, height, format, type, to);
+      fine = ok();
+    }
     if (selects && !resolved && from && was != from) driver::glReadBuffer(was);
     if (driver::glBindFramebuffer && (two_ || wanted != draw_)) driver::glBindFramebuffer(target, two_ ? read_ : draw_);
     if (resolved) {

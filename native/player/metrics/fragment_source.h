@@ -369,7 +369,14 @@ class FragmentSource : public Source {
   // A free framebuffer to draw a picture in; `storage`: with a depth buffer of that format.
   Private* slot(State& s, Kind kind, const Target& t, uint32_t storage, const char*& why);
   // A depth buffer of 32 bits that are no floats: OpenGL ES has such textures, but no such renderbuffers.
-  static uint32_t new_depth_texture(const Target& t);
+  // A depth buffer as a texture, made where there is none yet.
+  static void attach_texture(uint32_t& name, const Target& t);
+  // That of this size; too many of them are dropped first.
+  static Private& private_of(std::map<std::array<uint32_t, 3>, Private>& all, uint32_t kind, const Target& t);
+  // Makes it, turned as the target is, and binds it to be drawn to.
+  static uint32_t new_framebuffer(Private& p, const Target& t);
+  // It has no colour buffer, to be drawn to or read.
+  static void no_colors(const Target& t, uint32_t framebuffer);
   static void drop_slots(State& s);
   // Reads all pictures that were drawn in the current context. It makes no query of errors: there may be some of the
   // program's. With `older` those alone of the buffer of lists that is not in use, which are drawn.
