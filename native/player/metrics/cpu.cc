@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 
 #include "measure.h"
 
@@ -72,46 +71,33 @@ double read(CpuFigure what) {
   return 0;
 }
 
-class CpuSource : public Source {
+class CpuSource : public ReadSource {
  public:
   CpuSource(const std::vector<int>& numbers, std::vector<CpuFigure> what)
-      : Source(numbers), what_(std::move(what)), from_(what_.size()) {
+      : ReadSource(numbers), what_(std::move(what)), from_(what_.size()) {
     // Clocks are read closest to what is measured, files farthest.
     for (size_t i = 0; i < what_.size(); ++i) order_.push_back(i);
     std::sort(order_.begin(), order_.end(), [this](size_t a, size_t b) { return what_[a] < what_[b]; });
   }
-  bool per_context() const override { return false; }
   int order() const override { return 0; }
-  bool begin(uint64_t segment, std::string&) override {
-    segment_ = segment;
+
+ private:
+  bool start(uint64_t, std::string&) override {
     for (size_t i = order_.size(); i-- > 0;)
       if (what_[order_[i]] < RESIDENT) from_[order_[i]] = read(what_[order_[i]]);
     return true;
   }
-  void end() override {
-    done_.push_back({segment_, std::vector<double>(what_.size())});
-    auto& values = done_.back().values;
+  std::vector<Figure> stop() override {
+    std::vector<Figure> out(what_.size());
     for (size_t i : order_) {
       double now = what_[i] == START ? 0 : read(what_[i]);
-      values[i] = what_[i] == START ? from_[i] : what_[i] >= RESIDENT ? now : now - from_[i];
+      out[i].value = what_[i] == START ? from_[i] : what_[i] >= RESIDENT ? now : now - from_[i];
     }
+    return out;
   }
-  void collect(Sink& to, bool) override {
-    for (auto& d : done_)
-      for (size_t i = 0; i < what_.size(); ++i) to.value(d.segment, metrics[i], d.values[i]);
-    done_.clear();
-  }
-
- private:
-  struct Done {
-    uint64_t segment;
-    std::vector<double> values;
-  };
   std::vector<CpuFigure> what_;
   std::vector<double> from_;
   std::vector<size_t> order_;
-  std::deque<Done> done_;
-  uint64_t segment_ = 0;
 };
 
 class Cpu : public Backend {

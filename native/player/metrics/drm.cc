@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <fstream>
 #include <map>
 #include <set>
@@ -57,40 +56,29 @@ std::map<std::string, double> client_usage() {
 
 bool is_gauge(const std::string& key) { return !key.starts_with("engine-") && !key.starts_with("cycles-"); }
 
-class DrmSource : public Source {
+class DrmSource : public ReadSource {
  public:
-  DrmSource(const std::vector<int>& numbers, std::vector<std::string> keys) : Source(numbers), keys_(std::move(keys)) {}
-  bool per_context() const override { return false; }
+  DrmSource(const std::vector<int>& numbers, std::vector<std::string> keys)
+      : ReadSource(numbers), keys_(std::move(keys)) {}
   int order() const override { return 7; }
-  bool begin(uint64_t segment, std::string&) override {
-    segment_ = segment;
-    from_ = client_usage();
-    return true;
-  }
-  void end() override { done_.push_back({segment_, from_, client_usage()}); }
-  void collect(Sink& to, bool) override {
-    for (auto& d : done_)
-      for (size_t i = 0; i < keys_.size(); ++i) {
-        auto now = d.to.find(keys_[i]);
-        if (now == d.to.end())
-          to.lost(d.segment, metrics[i], "no file of this process says so any more");
-        else if (is_gauge(keys_[i]))
-          to.value(d.segment, metrics[i], now->second);
-        else
-          to.value(d.segment, metrics[i], now->second - (d.from.contains(keys_[i]) ? d.from[keys_[i]] : 0));
-      }
-    done_.clear();
-  }
 
  private:
-  struct Done {
-    uint64_t segment;
-    std::map<std::string, double> from, to;
-  };
+  bool start(uint64_t, std::string&) override { return from_ = client_usage(), true; }
+  std::vector<Figure> stop() override {
+    std::vector<Figure> out;
+    const std::map<std::string, double> all = client_usage();
+    for (auto& key : keys_) {
+      const auto now = all.find(key);
+      const auto before = from_.find(key);
+      if (now == all.end())
+        out.push_back({0, "no file of this process says so any more"});
+      else
+        out.push_back({now->second - (is_gauge(key) || before == from_.end() ? 0 : before->second)});
+    }
+    return out;
+  }
   std::vector<std::string> keys_;
   std::map<std::string, double> from_;
-  std::deque<Done> done_;
-  uint64_t segment_ = 0;
 };
 
 class Drm : public Backend {

@@ -53,6 +53,18 @@ std::string letters(unsigned at) {
 
 }  // namespace
 
+void ReadSource::collect(Sink& to, bool) {
+  for (auto& d : done_)
+    for (size_t i = 0; i < metrics.size(); ++i) {
+      const Figure& f = d.figures[i];
+      if (f.lost)
+        to.lost(d.segment, metrics[i], f.lost);
+      else
+        to.value(d.segment, metrics[i], f.value);
+    }
+  done_.clear();
+}
+
 Backend::Backend(const char* n) : name(n) { list().push_back(this); }
 const std::vector<Backend*>& backends() { return list(); }
 Backend* backend(std::string_view name) {

@@ -104,6 +104,35 @@ class Source {
   const std::vector<int> metrics;
 };
 
+// Figures of the machine or the process, which are read where segments begin and end, whatever context is current.
+class ReadSource : public Source {
+ public:
+  using Source::Source;
+  bool per_context() const override { return false; }
+  bool begin(uint64_t segment, std::string& why) override {
+    segment_ = segment;
+    return start(segment, why);
+  }
+  void end() override { done_.push_back({segment_, stop()}); }
+  void collect(Sink& to, bool wait) override;
+
+ protected:
+  struct Figure {
+    double value = 0;
+    const char* lost = nullptr;  // why there is none
+  };
+  virtual bool start(uint64_t segment, std::string& why) = 0;
+  virtual std::vector<Figure> stop() = 0;  // one for each metric
+
+ private:
+  struct Done {
+    uint64_t segment;
+    std::vector<Figure> figures;
+  };
+  std::vector<Done> done_;
+  uint64_t segment_ = 0;
+};
+
 class Backend {
  public:
   explicit Backend(const char* n);

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <map>
 
 #include "measure.h"
@@ -144,50 +143,32 @@ struct DeviceMetric {
   const NvmlMetric* what;
 };
 
-class NvmlSource : public Source {
+class NvmlSource : public ReadSource {
  public:
   NvmlSource(const std::vector<int>& numbers, std::vector<DeviceMetric> places)
-      : Source(numbers), places_(std::move(places)), from_(places_.size()) {}
-  bool per_context() const override { return false; }
+      : ReadSource(numbers), places_(std::move(places)), from_(places_.size()) {}
   int order() const override { return 8; }
-  bool begin(uint64_t segment, std::string&) override {
-    segment_ = segment;
+
+ private:
+  bool start(uint64_t, std::string&) override {
     for (size_t i = 0; i < places_.size(); ++i)
       if (counts(i)) read(i, from_[i]);
     return true;
   }
-  void end() override {
-    done_.push_back({segment_, std::vector<double>(places_.size()), std::vector<bool>(places_.size())});
+  std::vector<Figure> stop() override {
+    std::vector<Figure> out(places_.size());
     for (size_t i = 0; i < places_.size(); ++i) {
-      done_.back().good[i] = read(i, done_.back().values[i]);
-      if (counts(i)) done_.back().values[i] -= from_[i];
+      if (!read(i, out[i].value)) out[i].lost = "the GPU did not answer";
+      if (counts(i)) out[i].value -= from_[i];
     }
+    return out;
   }
-  void collect(Sink& to, bool) override {
-    for (auto& d : done_)
-      for (size_t i = 0; i < places_.size(); ++i) {
-        if (d.good[i])
-          to.value(d.segment, metrics[i], d.values[i]);
-        else
-          to.lost(d.segment, metrics[i], "the GPU did not answer");
-      }
-    done_.clear();
-  }
-
- private:
-  struct Done {
-    uint64_t segment;
-    std::vector<double> values;
-    std::vector<bool> good;
-  };
   bool counts(size_t i) const { return !strcmp(places_[i].what->type, "counter"); }
   bool read(size_t i, double& v) {
     return places_[i].what->read(nvml_library(), nvml_library().devices[places_[i].device], v);
   }
   std::vector<DeviceMetric> places_;
   std::vector<double> from_;
-  std::deque<Done> done_;
-  uint64_t segment_ = 0;
 };
 
 class Nvml : public Backend {

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <deque>
 
 #include "measure.h"
 
@@ -90,17 +89,17 @@ struct EventReading {
   uint64_t value = 0, enabled = 0, running = 0;
 };
 
-class PerfSource : public Source {
+class PerfSource : public ReadSource {
  public:
   PerfSource(const std::vector<int>& numbers, std::vector<int> files)
-      : Source(numbers), files_(std::move(files)), from_(files_.size()) {}
+      : ReadSource(numbers), files_(std::move(files)), from_(files_.size()) {}
   ~PerfSource() override {
     for (int fd : files_) close(fd);
   }
-  bool per_context() const override { return false; }
   int order() const override { return 1; }
-  bool begin(uint64_t segment, std::string& why) override {
-    segment_ = segment;
+
+ private:
+  bool start(uint64_t segment, std::string& why) override {
     for (size_t i = files_.size(); i-- > 0;)
       if (::read(files_[i], &from_[i], sizeof from_[i]) != sizeof from_[i])
         return why = "the counter cannot be read", false;
@@ -118,39 +117,24 @@ class PerfSource : public Source {
     }
     return true;
   }
-  void end() override {
-    done_.push_back({segment_, std::vector<EventReading>(files_.size())});
+  std::vector<Figure> stop() override {
+    std::vector<Figure> out(files_.size());
     for (size_t i = 0; i < files_.size(); ++i) {
       EventReading now;
       if (::read(files_[i], &now, sizeof now) != sizeof now) continue;
-      done_.back().readings[i] = {now.value - from_[i].value, now.enabled - from_[i].enabled,
-                                  now.running - from_[i].running};
+      const EventReading& from = from_[i];
+      const auto value = static_cast<double>(now.value - from.value),
+                 enabled = static_cast<double>(now.enabled - from.enabled),
+                 running = static_cast<double>(now.running - from.running);
+      if (enabled > 0 && running <= 0)
+        out[i].lost = "the counter did not run: others had its place";
+      else  // parts of the time without the counter are made up for, as perf does
+        out[i].value = running > 0 && running < enabled ? value * enabled / running : value;
     }
+    return out;
   }
-  void collect(Sink& to, bool) override {
-    for (auto& d : done_)
-      for (size_t i = 0; i < files_.size(); ++i) {
-        const EventReading& r = d.readings[i];
-        if (r.enabled && !r.running) to.lost(d.segment, metrics[i], "the counter did not run: others had its place");
-        // Parts of the time without the counter are made up for, as perf does.
-        else
-          to.value(d.segment, metrics[i],
-                   r.running && r.running < r.enabled
-                       ? static_cast<double>(r.value) * static_cast<double>(r.enabled) / static_cast<double>(r.running)
-                       : static_cast<double>(r.value));
-      }
-    done_.clear();
-  }
-
- private:
-  struct Done {
-    uint64_t segment;
-    std::vector<EventReading> readings;
-  };
   std::vector<int> files_;
   std::vector<EventReading> from_;
-  std::deque<Done> done_;
-  uint64_t segment_ = 0;
 };
 
 class Perf : public Backend {

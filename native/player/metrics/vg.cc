@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <deque>
 
 #include "source.h"
 
@@ -29,40 +28,24 @@ const Sensors& sensors() {
 
 // Counters begin anew with every segment, so that means are over the segment. The player cuts segments where another
 // OpenVG context becomes current.
-class VgSource : public Source {
+class VgSource : public ReadSource {
  public:
   VgSource(const std::vector<int>& numbers, std::vector<EGLint> indices)
-      : Source(numbers), indices_(std::move(indices)) {}
-  bool per_context() const override { return false; }
+      : ReadSource(numbers), indices_(std::move(indices)) {}
   int order() const override { return 6; }
-  bool begin(uint64_t segment, std::string&) override {
-    segment_ = segment;
+
+ private:
+  bool start(uint64_t, std::string&) override {
     if (!sensors().reset()) eglGetError();  // no context yet: nothing is counted
     return true;
   }
-  void end() override {
-    Done done{segment_, {}};
-    for (EGLint index : indices_) {
-      double value = 0;
-      if (!sensors().value(index, &value)) eglGetError();
-      done.values.push_back(value);
-    }
-    done_.push_back(std::move(done));
+  std::vector<Figure> stop() override {
+    std::vector<Figure> out;
+    for (EGLint index : indices_)
+      if (!sensors().value(index, &out.emplace_back().value)) eglGetError();
+    return out;
   }
-  void collect(Sink& to, bool) override {
-    for (auto& d : done_)
-      for (size_t i = 0; i < indices_.size(); ++i) to.value(d.segment, metrics[i], d.values[i]);
-    done_.clear();
-  }
-
- private:
-  struct Done {
-    uint64_t segment;
-    std::vector<double> values;
-  };
   std::vector<EGLint> indices_;
-  std::deque<Done> done_;
-  uint64_t segment_ = 0;
 };
 
 class Vg : public Backend {
