@@ -94,7 +94,6 @@ const char* FragmentSource::count_behind(State& s, Draw& draw, Extent size, bool
     if (!draw.perform()) why = "the player left it out";
   }
   driver::glStencilOp(GL_KEEP, GL_KEEP, GL_KEEP);
-  driver::glColorMask(1, 1, 1, 1);
   int box[4] = {0, 0, size.width, size.height};
   if (enabled(GL_SCISSOR_TEST)) scissored(box);
   colors_of_counts(size);
@@ -170,30 +169,63 @@ class Everywhere {
 
 }  // namespace
 
+namespace {
+
+// Primitives add up plain colours for a while: nothing else of the program's state takes part but their shape and, with
+// `tested`, the stencil test. The buffer of colours is cleared.
+class PlainColors {
+ public:
+  explicit PlainColors(bool tested) {
+    driver::glGetBooleanv(GL_COLOR_WRITEMASK, masks_);
+    driver::glGetFloatv(GL_COLOR_CLEAR_VALUE, background_);
+    driver::glGetFloatv(GL_CURRENT_COLOR, current_);
+    if (!tested)
+      for (uint32_t cap : {GL_STENCIL_TEST, GL_SAMPLE_ALPHA_TO_COVERAGE, GL_SAMPLE_COVERAGE}) off_(cap);
+    // Lights, fog, logic operation, dither.
+    for (uint32_t cap : {GL_DEPTH_TEST, GL_ALPHA_TEST, GL_LIGHTING, GL_FOG, GL_COLOR_LOGIC_OP, GL_DITHER}) off_(cap);
+    const auto units = static_cast<uint32_t>(std::clamp(integer(GL_MAX_TEXTURE_UNITS), 1, 8));
+    for (uint32_t i = GL_TEXTURE0; i < GL_TEXTURE0 + units; ++i) {
+      driver::glActiveTexture(i);
+      if (enabled(GL_TEXTURE_2D)) driver::glDisable(GL_TEXTURE_2D), textured_.push_back(i);
+    }
+    driver::glActiveTexture(active_);
+    driver::glColorMask(1, 1, 1, 1);
+    driver::glClearColor(0, 0, 0, 0);
+    {
+      Off whole;
+      whole(GL_SCISSOR_TEST);
+      driver::glClear(GL_COLOR_BUFFER_BIT);
+    }
+    driver::glEnable(GL_BLEND);
+    driver::glBlendFunc(1, 1);
+  }
+  PlainColors(const PlainColors&) = delete;
+  PlainColors& operator=(const PlainColors&) = delete;
+  ~PlainColors() {
+    if (!blends_) driver::glDisable(GL_BLEND);
+    driver::glBlendFunc(from_, to_);
+    for (uint32_t i : textured_) driver::glActiveTexture(i), driver::glEnable(GL_TEXTURE_2D);
+    driver::glActiveTexture(active_);
+    driver::glColor4f(current_[0], current_[1], current_[2], current_[3]);
+    driver::glColorMask(masks_[0], masks_[1], masks_[2], masks_[3]);
+    driver::glClearColor(background_[0], background_[1], background_[2], background_[3]);
+  }
+
+ private:
+  Off off_;
+  uint8_t masks_[4] = {};
+  float background_[4] = {}, current_[4] = {};
+  const uint32_t from_ = static_cast<uint32_t>(integer(GL_BLEND_SRC)),
+                 to_ = static_cast<uint32_t>(integer(GL_BLEND_DST)),
+                 active_ = static_cast<uint32_t>(integer(GL_ACTIVE_TEXTURE));
+  const bool blends_ = enabled(GL_BLEND);
+  std::vector<uint32_t> textured_;
+};
+
+}  // namespace
+
 void FragmentSource::colors_of_counts(Extent size) {
-  float background[4] = {}, current[4] = {};
-  driver::glGetFloatv(GL_COLOR_CLEAR_VALUE, background);
-  driver::glGetFloatv(GL_CURRENT_COLOR, current);
-  const auto from = static_cast<uint32_t>(integer(GL_BLEND_SRC)), to = static_cast<uint32_t>(integer(GL_BLEND_DST));
-  const auto active = static_cast<uint32_t>(integer(GL_ACTIVE_TEXTURE));
-  const bool blends = enabled(GL_BLEND);
-  Off off;
-  // Lights, fog, logic operation, dither.
-  for (uint32_t cap : {GL_DEPTH_TEST, GL_ALPHA_TEST, GL_LIGHTING, GL_FOG, GL_COLOR_LOGIC_OP, GL_DITHER}) off(cap);
-  std::vector<uint32_t> textured;
-  for (uint32_t i = GL_TEXTURE0;
-       i < GL_TEXTURE0 + static_cast<uint32_t>(std::clamp(integer(GL_MAX_TEXTURE_UNITS), 1, 8)); ++i) {
-    driver::glActiveTexture(i);
-    if (enabled(GL_TEXTURE_2D)) driver::glDisable(GL_TEXTURE_2D), textured.push_back(i);
-  }
-  driver::glClearColor(0, 0, 0, 0);
-  {
-    Off whole;
-    whole(GL_SCISSOR_TEST);
-    driver::glClear(GL_COLOR_BUFFER_BIT);
-  }
-  driver::glEnable(GL_BLEND);
-  driver::glBlendFunc(1, 1);
+  const PlainColors plain(true);
   const Everywhere everywhere(size);
   for (int bit = 1; bit < 256; bit *= 2) {
     const float value = static_cast<float>(bit) / 255.f;
@@ -201,12 +233,6 @@ void FragmentSource::colors_of_counts(Extent size) {
     driver::glStencilFunc(GL_EQUAL, bit, static_cast<uint32_t>(bit));
     driver::glDrawArrays(5, 0, 4);
   }
-  if (!blends) driver::glDisable(GL_BLEND);
-  driver::glBlendFunc(from, to);
-  for (uint32_t i : textured) driver::glActiveTexture(i), driver::glEnable(GL_TEXTURE_2D);
-  driver::glActiveTexture(active);
-  driver::glColor4f(current[0], current[1], current[2], current[3]);
-  driver::glClearColor(background[0], background[1], background[2], background[3]);
 }
 
 bool FragmentSource::bind_plain(State& s, Extent size) {
@@ -228,48 +254,12 @@ bool FragmentSource::bind_plain(State& s, Extent size) {
 }
 
 const char* FragmentSource::draw_plain(Draw& draw) {
-  const int units = std::clamp(integer(GL_MAX_TEXTURE_UNITS), 1, 8), active = integer(GL_ACTIVE_TEXTURE);
-  uint8_t masks[4] = {};
-  float background[4] = {}, current[4] = {};
-  int from = 0, to = 0;
-  driver::glGetBooleanv(GL_COLOR_WRITEMASK, masks);
-  driver::glGetFloatv(GL_COLOR_CLEAR_VALUE, background);
-  driver::glGetFloatv(GL_CURRENT_COLOR, current);
-  driver::glGetIntegerv(GL_BLEND_SRC, &from);
-  driver::glGetIntegerv(GL_BLEND_DST, &to);
-  bool array = enabled(GL_COLOR_ARRAY), blends = enabled(GL_BLEND);
-  Off off;
-  for (uint32_t cap : {GL_DEPTH_TEST, GL_STENCIL_TEST, GL_ALPHA_TEST, GL_SAMPLE_ALPHA_TO_COVERAGE, GL_SAMPLE_COVERAGE})
-    off(cap);
-  for (uint32_t cap : {GL_LIGHTING, GL_FOG, GL_COLOR_LOGIC_OP, GL_DITHER})
-    off(cap);  // lights, fog, logic operation, dither
-  std::vector<int> textured;
-  for (int i = 0; i < units; ++i) {
-    driver::glActiveTexture(GL_TEXTURE0 + static_cast<uint32_t>(i));
-    if (enabled(GL_TEXTURE_2D)) driver::glDisable(GL_TEXTURE_2D), textured.push_back(i);
-  }
-  driver::glActiveTexture(static_cast<uint32_t>(active));
-  driver::glColorMask(1, 1, 1, 1);
-  driver::glClearColor(0, 0, 0, 0);
-  {
-    Off whole;
-    whole(GL_SCISSOR_TEST);
-    driver::glClear(GL_COLOR_BUFFER_BIT);
-  }
-  driver::glClearColor(background[0], background[1], background[2], background[3]);
+  const bool array = enabled(GL_COLOR_ARRAY);
+  const PlainColors plain(false);
   if (array) driver::glDisableClientState(GL_COLOR_ARRAY);
   driver::glColor4f(1 / 255.f, 1 / 255.f, 1 / 255.f, 1 / 255.f);
-  driver::glEnable(GL_BLEND);
-  driver::glBlendFunc(1, 1);
   const bool drawn = draw.perform();
-  if (!blends) driver::glDisable(GL_BLEND);
-  driver::glBlendFunc(static_cast<uint32_t>(from), static_cast<uint32_t>(to));
-  driver::glColor4f(current[0], current[1], current[2], current[3]);
   if (array) driver::glEnableClientState(GL_COLOR_ARRAY);
-  driver::glColorMask(masks[0], masks[1], masks[2], masks[3]);
-  for (int i : textured)
-    driver::glActiveTexture(GL_TEXTURE0 + static_cast<uint32_t>(i)), driver::glEnable(GL_TEXTURE_2D);
-  driver::glActiveTexture(static_cast<uint32_t>(active));
   return drawn ? nullptr : "the player left it out";
 }
 
