@@ -23,33 +23,23 @@ void Windows::create_image(const Call& call) {
   auto list = call.list("attrib_list");
   for (int64_t v : list) attributes.push_back(static_cast<EGLint>(v));
   attributes.push_back(EGL_NONE);
-  auto it = contexts_.find(call.arg("ctx"));
-  if (auto vg = vg_contexts_.find(call.arg("ctx"));
-      target == EGL_VG_PARENT_IMAGE_KHR && vg != vg_contexts_.end() && driver::eglCreateImageKHR) {
-    const uint32_t name = vg->second->objects->of(static_cast<uint32_t>(call.arg("buffer")));
-    void* made =
-        driver::eglCreateImageKHR(display_, vg->second->real, target,
-                                  reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(name)), attributes.data());
-    if (!made)
-      return player_.report("image", call.seq, call.function.name,
-                            "EGL error " + hex(static_cast<uint64_t>(eglGetError())));
-    images_[call.result()] = made;
-    shares_vg_ = true;
-    return;
-  }
-  bool texture = target >= EGL_GL_TEXTURE_2D && target <= EGL_GL_TEXTURE_CUBE_MAP_NEGATIVE_Z,
-       renderbuffer = target == EGL_GL_RENDERBUFFER;
-  if (it == contexts_.end() || !driver::eglCreateImageKHR || !(texture || renderbuffer))
+  const auto it = contexts_.find(call.arg("ctx"));
+  const auto vg = vg_contexts_.find(call.arg("ctx"));
+  const auto buffer = static_cast<uint32_t>(call.arg("buffer"));
+  const bool texture = target >= EGL_GL_TEXTURE_2D && target <= EGL_GL_TEXTURE_CUBE_MAP_NEGATIVE_Z,
+             image = target == EGL_VG_PARENT_IMAGE_KHR && vg != vg_contexts_.end();
+  if (!driver::eglCreateImageKHR || (!image && (it == contexts_.end() || !(texture || target == EGL_GL_RENDERBUFFER))))
     return player_.report("image", call.seq, call.function.name, "images of target " + hex(target) + " are not played");
-  uint32_t name =
-      it->second->group->names[texture ? TEXTURE : RENDERBUFFER].of(static_cast<uint32_t>(call.arg("buffer")));
+  const uint32_t name =
+      image ? vg->second->objects->of(buffer) : it->second->group->names[texture ? TEXTURE : RENDERBUFFER].of(buffer);
   void* made =
-      driver::eglCreateImageKHR(display_, it->second->real, target,
+      driver::eglCreateImageKHR(display_, image ? vg->second->real : it->second->real, target,
                                 reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(name)), attributes.data());
   if (!made)
     return player_.report("image", call.seq, call.function.name,
                           "EGL error " + hex(static_cast<uint64_t>(eglGetError())));
   images_[call.result()] = made;
+  if (image) shares_vg_ = true;
 }
 void Windows::destroy_image(const Call& call) {
   auto it = images_.find(call.arg("image"));

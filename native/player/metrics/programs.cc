@@ -58,33 +58,13 @@ std::map<Key, Copy>& copies(int variant) {
 }
 Key key(uint32_t program) { return {tls.context ? tls.context->share_group : 0, program}; }
 
-// The words of a shader, without comments.
-std::set<std::string, std::less<>> words(const std::string& text) {
-  std::set<std::string, std::less<>> out;
-  for (size_t i = 0; i < text.size();) {
-    if (text.compare(i, 2, "//") == 0) {
-      while (i < text.size() && text[i] != '\n') ++i;
-    } else if (text.compare(i, 2, "/*") == 0) {
-      size_t end = text.find("*/", i + 2);
-      i = end == text.npos ? text.size() : end + 2;
-    } else if (isalpha(static_cast<unsigned char>(text[i])) || text[i] == '_') {
-      size_t begin = i;
-      while (i < text.size() && (isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_')) ++i;
-      out.emplace(text.substr(begin, i - begin));
-    } else {
-      ++i;
-    }
-  }
-  return out;
-}
-
-// The words and signs of a shader, without comments and lines of the preprocessor.
-std::vector<std::string> tokens(const std::string& text) {
+// The words and signs of a shader, without comments; lines of the preprocessor only where `directives`.
+std::vector<std::string> tokens(const std::string& text, bool directives = false) {
   std::vector<std::string> out;
   bool line_begins = true;
   for (size_t i = 0; i < text.size();) {
     auto c = static_cast<unsigned char>(text[i]);
-    if (text.compare(i, 2, "//") == 0 || (c == '#' && line_begins)) {
+    if (text.compare(i, 2, "//") == 0 || (c == '#' && line_begins && !directives)) {
       while (i < text.size() && (text[i] != '\n' || text[i - 1] == '\\')) ++i;
     } else if (text.compare(i, 2, "/*") == 0) {
       size_t end = text.find("*/", i + 2);
@@ -105,13 +85,18 @@ std::vector<std::string> tokens(const std::string& text) {
   return out;
 }
 
-// Returns whether the first output of a fragment shader may be no colour: integers, or nothing.
-bool has_other_outputs(const std::string& text) {
-  auto all = tokens(text);
+std::set<std::string, std::less<>> words(const std::string& text) {
+  std::set<std::string, std::less<>> out;
+  for (auto& token : tokens(text, true))
+    if (isalpha(static_cast<unsigned char>(token[0])) || token[0] == '_') out.insert(token);
+  return out;
+}
+
+// Where the types of a fragment shader's outputs stand among its tokens; the name follows.
+std::vector<size_t> outputs_of(const std::vector<std::string>& all) {
+  std::vector<size_t> out;
   int depth = 0;
-  bool any = false;
   for (size_t i = 0; i + 2 < all.size(); ++i) {
-    if (all[i] == "gl_FragColor" || all[i] == "gl_FragData") any = true;
     if (all[i] == "{" || all[i] == "(")
       ++depth;
     else if (all[i] == "}" || all[i] == ")")
@@ -119,10 +104,19 @@ bool has_other_outputs(const std::string& text) {
     if (depth || all[i] != "out") continue;
     size_t type = i + 1;
     while (type + 2 < all.size() && (all[type] == "highp" || all[type] == "mediump" || all[type] == "lowp")) ++type;
-    if (all[type] != "float" && !all[type].starts_with("vec")) return true;
-    any = true;
+    out.push_back(type);
   }
-  return !any;
+  return out;
+}
+
+// Returns whether the first output of a fragment shader may be no colour: integers, or nothing.
+bool has_other_outputs(const std::string& text) {
+  const auto all = tokens(text);
+  const auto outputs = outputs_of(all);
+  for (size_t type : outputs)
+    if (all[type] != "float" && !all[type].starts_with("vec")) return true;
+  return outputs.empty() && std::none_of(all.begin(), all.end(),
+                                         [](auto& token) { return token == "gl_FragColor" || token == "gl_FragData"; });
 }
 
 void look(ProgramSource& s, uint32_t stage, const std::string& text) {
@@ -219,23 +213,13 @@ std::string counting_shader(const ProgramSource& source, const std::string& text
   if (old) {
     output = words(text).contains("gl_FragData") ? "gl_FragData[0]" : "gl_FragColor";
   } else {
-    std::vector<std::string> outputs;
-    auto all = tokens(text);
-    int depth = 0;
-    for (size_t i = 0; i + 2 < all.size(); ++i) {
-      if (all[i] == "{" || all[i] == "(")
-        ++depth;
-      else if (all[i] == "}" || all[i] == ")")
-        --depth;
-      if (depth || all[i] != "out") continue;
-      size_t type = i + 1;
-      while (type + 2 < all.size() && (all[type] == "highp" || all[type] == "mediump" || all[type] == "lowp")) ++type;
-      if (all[type] != "vec4" || all[type + 2] != ";")
+    const auto all = tokens(text);
+    const auto outputs = outputs_of(all);
+    for (size_t type : outputs)
+      if (all[type] != "vec4" || type + 2 >= all.size() || all[type + 2] != ";")
         return why = "its fragment shader has outputs of other kinds than vec4", "";
-      outputs.push_back(all[type + 1]);
-    }
     if (outputs.size() != 1) return why = "its fragment shader has " + std::to_string(outputs.size()) + " outputs", "";
-    output = outputs[0];
+    output = all[outputs[0] + 1];
   }
   size_t body = version.empty() ? 0 : text.find(version) + version.size();
   return version + "\n#define main dt_main\n" + text.substr(body) + "\n#undef main\nvoid main() { dt_main(); " +
