@@ -12,45 +12,9 @@
 #endif
 
 #include "draw_state.h"
-#include "gl_enums.h"
+#include "fragment_figures.h"
 
 namespace dt::play::metrics {
-
-enum What : uint8_t {
-  GENERATED,
-  DISCARDED,
-  PASSED,
-  WRITTEN,
-  SAMPLES_GENERATED,
-  SAMPLES_DISCARDED,
-  SAMPLES_PASSED,
-  SAMPLES_WRITTEN,
-  FETCHES,
-  EARLIER_FETCHES,
-  MEAN,
-  MOST,
-  COVERED,
-  ABOVE_1,
-  ABOVE_2,
-  ABOVE_4,
-  ABOVE_8
-};
-
-// Sums over the pixels of a frame's pictures, kept while fragments are added.
-struct Overdraw {
-  static constexpr uint32_t LIMITS[4] = {1, 2, 4, 8};
-  uint64_t fragments = 0, covered = 0, most = 0, above[4] = {};
-  const char* why = nullptr;
-  double value(What what) const {
-    double pixels = covered ? static_cast<double>(covered) : 1;
-    switch (what) {
-      case MEAN: return static_cast<double>(fragments) / pixels;
-      case MOST: return static_cast<double>(most);
-      case COVERED: return static_cast<double>(covered);
-      default: return 100 * static_cast<double>(above[what - ABOVE_1]) / pixels;
-    }
-  }
-};
 
 // The draws of each pixel of a target in the frame, lowest row first: a byte a pixel as long as that is enough.
 class Picture {

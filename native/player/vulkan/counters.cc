@@ -90,7 +90,7 @@ class FragmentCounts : public Backend {
   }
 
  private:
-  static bool is_of_frames(const char* spec) { return Fragments::find(spec) >= Fragments::MEAN; }
+  static bool is_of_frames(const char* spec) { return Fragments::find(spec) >= metrics::MEAN; }
   static std::string refusal(const char* spec) {
     if (is_of_frames(spec)) return g_here->blends ? "" : "the driver does not blend numbers of 32 bits, which count";
     return g_here->precise ? "" : "the device lacks occlusionQueryPrecise";

@@ -7,11 +7,6 @@
 #include "fragment_plan.h"
 
 namespace dt::play::vk {
-namespace {
-
-constexpr uint32_t LIMITS[4] = {1, 2, 4, 8};  // of above_1 ...
-
-}  // namespace
 
 const char* const Fragments::SPECS[] = {
     "generated",      "discarded",       "passed",  "written",        "samples_generated", "samples_discarded",
@@ -19,7 +14,7 @@ const char* const Fragments::SPECS[] = {
     "most",           "covered",         "above_1", "above_2",        "above_4",           "above_8"};
 
 Fragments::What Fragments::find(const std::string& spec) {
-  return static_cast<What>(std::find(std::begin(SPECS), std::end(SPECS), spec) - std::begin(SPECS));
+  return static_cast<What>(std::find(std::begin(SPECS), std::end(SPECS), spec) - std::begin(SPECS) + GENERATED);
 }
 
 double Fragments::Drawn::value(What what, const char*& no) const {
@@ -46,16 +41,6 @@ double Fragments::Drawn::value(What what, const char*& no) const {
     case FAILED_STENCIL: return static_cast<double>(kept - stencilled);
     case FAILED_DEPTH: return static_cast<double>(stencilled - passed);
     default: return 0;
-  }
-}
-
-double Fragments::Overdraw::value(What what) const {
-  const double pixels = covered ? static_cast<double>(covered) : 1;
-  switch (what) {
-    case MEAN: return static_cast<double>(fragments) / pixels;
-    case MOST: return static_cast<double>(most);
-    case COVERED: return static_cast<double>(covered);
-    default: return 100 * static_cast<double>(above[what - ABOVE_1]) / pixels;
   }
 }
 
@@ -147,7 +132,7 @@ Fragments::Overdraw Fragments::over(uint64_t number) {
     for (uint32_t count : picture.counts) {
       if (!count) continue;
       sums.fragments += count, ++sums.covered, sums.most = std::max<uint64_t>(sums.most, count);
-      for (int i = 0; i < 4; ++i) sums.above[i] += count > LIMITS[i];
+      for (int i = 0; i < 4; ++i) sums.above[i] += count > Overdraw::LIMITS[i];
     }
   if (!metrics::pictures_folder().empty()) write(number, frame);
   frames_.erase(it);

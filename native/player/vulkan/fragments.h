@@ -9,36 +9,17 @@
 #include <optional>
 #include <unordered_map>
 
+#include "../metrics/fragment_figures.h"
 #include "counts.h"
 
 namespace dt::play::vk {
 
 class Fragments : public Counts {
  public:
-  // The metrics of draws, then those of whole frames.
-  enum What : uint8_t {
-    GENERATED,
-    DISCARDED,
-    PASSED,
-    WRITTEN,
-    SAMPLES_GENERATED,
-    SAMPLES_DISCARDED,
-    SAMPLES_PASSED,
-    SAMPLES_WRITTEN,
-    CULLED,
-    FAILED_STENCIL,
-    FAILED_DEPTH,
-    MEAN,
-    MOST,
-    COVERED,
-    ABOVE_1,
-    ABOVE_2,
-    ABOVE_4,
-    ABOVE_8,
-    WHATS
-  };
-  static const char* const SPECS[WHATS];
-  static What find(const std::string& spec);  // WHATS: there is no such metric
+  using What = metrics::What;
+  using enum metrics::What;
+  static const char* const SPECS[NO_FIGURE - GENERATED];  // those of Vulkan: all but fetches
+  static What find(const std::string& spec);              // NO_FIGURE: there is no such metric
 
   // One execution of a draw.
   struct Drawn {
@@ -54,11 +35,8 @@ class Fragments : public Counts {
     // `why`: the reason where there is none.
     double value(What what, const char*& why) const;
   };
-  // Sums over the pixels of the images of a frame.
-  struct Overdraw {
-    uint64_t fragments = 0, covered = 0, most = 0, above[4] = {}, draws = 0, unknown = 0;
-    const char* why = nullptr;
-    double value(What what) const;
+  struct Overdraw : metrics::Overdraw {
+    uint64_t draws = 0, unknown = 0;
   };
 
   Fragments(bool draws, bool pictures) : Counts(false), draws_(draws), pictures_(pictures) {}

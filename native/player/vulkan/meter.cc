@@ -66,7 +66,7 @@ void Meter::prepare() {
     if (request_.metrics[m].backend.starts_with("vk")) continue;
     if (request_.metrics[m].backend == "fragments") {
       counted_.emplace_back(i, Fragments::find(request_.metrics[m].spec));
-      if (counted_.back().second == Fragments::WHATS)
+      if (counted_.back().second == metrics::NO_FIGURE)
         throw Error(DT_E_ARGUMENT, request_.metrics[m].id + " is not counted of Vulkan");
       continue;
     }
@@ -83,7 +83,7 @@ void Meter::prepare() {
   if (!counted_.empty()) {
     auto any = [&](bool of_frames) {
       return std::any_of(counted_.begin(), counted_.end(),
-                         [&](auto& each) { return (each.second >= Fragments::MEAN) == of_frames; });
+                         [&](auto& each) { return (each.second >= metrics::MEAN) == of_frames; });
     };
     fragments_ = std::make_unique<Fragments>(any(false), any(true));
     wishes_.fragments = true;

@@ -479,14 +479,14 @@ void Meter::count(const Submission& done, const Item& item, const std::vector<Sc
   static const char* const OF_FRAMES = "overdraw is of a whole frame: --per frame";
   Fragments::Drawn drawn;
   std::fill(std::begin(drawn.through), std::end(drawn.through), 0);
-  const bool draws = std::any_of(counted_.begin(), counted_.end(), [](auto& c) { return c.second < Fragments::MEAN; });
+  const bool draws = std::any_of(counted_.begin(), counted_.end(), [](auto& c) { return c.second < metrics::MEAN; });
   if (item.graphics && draws) drawn = fragments_->next(done.seq, item.seq);
   for (auto& [place, what] : counted_) {
     const char* why = nullptr;
-    const double value = what < Fragments::MEAN ? drawn.value(what, why) : 0;
+    const double value = what < metrics::MEAN ? drawn.value(what, why) : 0;
     for (Scope* scope : scopes) {
       metrics::Sum& sum = scope->sums[place];
-      if (what >= Fragments::MEAN) {
+      if (what >= metrics::MEAN) {
         if (scope->at != metrics::AT_FRAME) sum.why = OF_FRAMES, sum.unknown = ALL;
       } else if (why) {
         sum.why = why, ++sum.unknown;
@@ -501,7 +501,7 @@ void Meter::count(Scope& frame) {
   auto it = drawn_over_.find(frame.number);
   if (it == drawn_over_.end()) return;
   for (auto& [place, what] : counted_) {
-    if (what < Fragments::MEAN) continue;
+    if (what < metrics::MEAN) continue;
     metrics::Sum& sum = frame.sums[place];
     metrics::add(sum, metrics::Fold::LAST, it->second.value(what), 1, 1);
     if (it->second.why) sum.why = it->second.why, sum.unknown = it->second.unknown;
