@@ -60,34 +60,19 @@ Holder holder_of(const Index& index, uint32_t location) {
   return holder;
 }
 
-class RevisionSource : public BatchSource {
+// Batches of rows, one for each element of a list of the index; `add` writes it.
+template <class Row, auto list, auto add> class ListSource : public BatchSource {
  public:
-  explicit RevisionSource(std::shared_ptr<const Index> index) : index_(std::move(index)) {}
+  explicit ListSource(std::shared_ptr<const Index> index) : index_(std::move(index)) {}
   bool next(Batch& batch) override {
-    const Index& i = *index_;
-    if (at_ >= i.revisions.size()) return false;
-    RowWriter<rows::Revisions> w(batch);
-    for (; at_ < i.revisions.size() && batch.rows < ROWS; ++at_) {
-      const Revision& r = i.revisions[at_];
-      const Holder holder = holder_of(i, r.location);
-      const std::string path = i.content_path(r.location, false), hash = hash_text({r.hash_low, r.hash_high});
-      rows::Revisions row{.class_ = holder.cls,
-                          .name = holder.name,
-                          .context = holder.context,
-                          .share_group = holder.share_group,
-                          .created_seq = holder.created,
-                          .path = path,
-                          .kind = CHANGES[r.kind],
-                          .seq = r.first,
-                          .last_seq = r.last,
-                          .frame = i.frame_of(r.first),
-                          .calls = r.calls};
-      if (r.pass != NEVER) row.pass_number = r.pass;
-      if (r.bytes) row.bytes = r.bytes;
-      if (r.hash_low || r.hash_high) row.content_hash = hash;
-      w.add(row);
-    }
+    const auto& all = (*index_).*list;
+    if (at_ >= all.size()) return false;
+    RowWriter<Row> w(batch);
+    for (; at_ < all.size() && batch.rows < ROWS; ++at_) add(w, *index_, all[at_]);
     return true;
+  }
+  static void stream(const std::shared_ptr<const Index>& index, ArrowArrayStream* out) {
+    export_stream(columns_of<Row>(), std::make_unique<ListSource>(index), out);
   }
 
  private:
@@ -95,78 +80,68 @@ class RevisionSource : public BatchSource {
   size_t at_ = 0;
 };
 
-class PassSource : public BatchSource {
- public:
-  explicit PassSource(std::shared_ptr<const Index> index) : index_(std::move(index)) {}
-  bool next(Batch& batch) override {
-    const Index& i = *index_;
-    if (at_ >= i.passes.size()) return false;
-    RowWriter<rows::Passes> w(batch);
-    for (; at_ < i.passes.size() && batch.rows < ROWS; ++at_) {
-      const Pass& p = i.passes[at_];
-      rows::Passes row{.pass_number = p.number,
-                       .frame = i.frame_of(p.first),
-                       .context = p.context,
-                       .kind = PASSES[p.kind],
-                       .first_seq = p.first,
-                       .last_seq = p.last,
-                       .calls = p.calls,
-                       .draws = p.draws,
-                       .clears = p.clears,
-                       .dispatches = p.dispatches};
-      if (p.framebuffer != NEVER) row.framebuffer = p.framebuffer;
-      if (p.width) row.width = p.width, row.height = p.height;
-      row.targets = std::vector<std::string>();
-      const uint32_t n = p.targets < i.numbers.size() ? i.numbers[p.targets] : 0;
-      for (uint32_t t = 0; t < n && p.targets + 1 + t < i.numbers.size(); ++t)
-        row.targets.value.push_back(i.content_path(i.numbers[p.targets + 1 + t], false));
-      w.add(row);
-    }
-    return true;
-  }
+void add_revision(RowWriter<rows::Revisions>& w, const Index& i, const Revision& r) {
+  const Holder holder = holder_of(i, r.location);
+  const std::string path = i.content_path(r.location, false), hash = hash_text({r.hash_low, r.hash_high});
+  rows::Revisions row{.class_ = holder.cls,
+                      .name = holder.name,
+                      .context = holder.context,
+                      .share_group = holder.share_group,
+                      .created_seq = holder.created,
+                      .path = path,
+                      .kind = CHANGES[r.kind],
+                      .seq = r.first,
+                      .last_seq = r.last,
+                      .frame = i.frame_of(r.first),
+                      .calls = r.calls};
+  if (r.pass != NEVER) row.pass_number = r.pass;
+  if (r.bytes) row.bytes = r.bytes;
+  if (r.hash_low || r.hash_high) row.content_hash = hash;
+  w.add(row);
+}
 
- private:
-  std::shared_ptr<const Index> index_;
-  size_t at_ = 0;
-};
+void add_pass(RowWriter<rows::Passes>& w, const Index& i, const Pass& p) {
+  rows::Passes row{.pass_number = p.number,
+                   .frame = i.frame_of(p.first),
+                   .context = p.context,
+                   .kind = PASSES[p.kind],
+                   .first_seq = p.first,
+                   .last_seq = p.last,
+                   .calls = p.calls,
+                   .draws = p.draws,
+                   .clears = p.clears,
+                   .dispatches = p.dispatches};
+  if (p.framebuffer != NEVER) row.framebuffer = p.framebuffer;
+  if (p.width) row.width = p.width, row.height = p.height;
+  row.targets = std::vector<std::string>();
+  const uint32_t n = p.targets < i.numbers.size() ? i.numbers[p.targets] : 0;
+  for (uint32_t t = 0; t < n && p.targets + 1 + t < i.numbers.size(); ++t)
+    row.targets.value.push_back(i.content_path(i.numbers[p.targets + 1 + t], false));
+  w.add(row);
+}
 
-class LinkSource : public BatchSource {
- public:
-  explicit LinkSource(std::shared_ptr<const Index> index) : index_(std::move(index)) {}
-  bool next(Batch& batch) override {
-    const Index& i = *index_;
-    if (at_ >= i.links.size()) return false;
-    RowWriter<rows::PassLinks> w(batch);
-    for (; at_ < i.links.size() && batch.rows < ROWS; ++at_) {
-      const Link& l = i.links[at_];
-      const Holder holder = holder_of(i, l.location);
-      const std::string path = i.content_path(l.location, false);
-      w.add({.from_pass = l.from,
-             .to_pass = l.to,
-             .frame = i.frame_of(l.seq),
-             .kind = l.use == LINK_READ ? "read" : "kept",
-             .class_ = holder.cls,
-             .name = holder.name,
-             .path = path,
-             .seq = l.seq});
-    }
-    return true;
-  }
-
- private:
-  std::shared_ptr<const Index> index_;
-  size_t at_ = 0;
-};
+void add_link(RowWriter<rows::PassLinks>& w, const Index& i, const Link& l) {
+  const Holder holder = holder_of(i, l.location);
+  const std::string path = i.content_path(l.location, false);
+  w.add({.from_pass = l.from,
+         .to_pass = l.to,
+         .frame = i.frame_of(l.seq),
+         .kind = l.use == LINK_READ ? "read" : "kept",
+         .class_ = holder.cls,
+         .name = holder.name,
+         .path = path,
+         .seq = l.seq});
+}
 
 }  // namespace
 
 bool stream_contents(const std::shared_ptr<const Index>& index, const std::string& table, ArrowArrayStream* out) {
   if (table == "revisions")
-    export_stream(columns_of<rows::Revisions>(), std::make_unique<RevisionSource>(index), out);
+    ListSource<rows::Revisions, &Index::revisions, add_revision>::stream(index, out);
   else if (table == "passes")
-    export_stream(columns_of<rows::Passes>(), std::make_unique<PassSource>(index), out);
+    ListSource<rows::Passes, &Index::passes, add_pass>::stream(index, out);
   else if (table == "pass_links")
-    export_stream(columns_of<rows::PassLinks>(), std::make_unique<LinkSource>(index), out);
+    ListSource<rows::PassLinks, &Index::links, add_link>::stream(index, out);
   else
     return false;
   return true;
