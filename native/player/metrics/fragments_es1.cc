@@ -240,7 +240,7 @@ bool FragmentSource::bind_plain(State& s, Extent size) {
   Private& p = s.adding[{0u, static_cast<uint32_t>(size.width), static_cast<uint32_t>(size.height)}];
   bool fresh = !p.framebuffer;
   if (fresh) {
-    static uint32_t next = 0x6F000000;  // downwards, as in make_target
+    static uint32_t next = 0x6F000000;  // downwards: names that no program chooses
     p.framebuffer = p.color = next--;
   }
   driver::glBindFramebufferOES(GL_FRAMEBUFFER, p.framebuffer);
