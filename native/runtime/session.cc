@@ -46,7 +46,7 @@ namespace dt {
 
 __thread Thread tls __attribute__((tls_model("initial-exec")));
 uint32_t g_mode = MODE_RECORD;
-uint32_t g_fast_clock = 0;
+uint32_t g_slow_clock = 1;
 uint64_t g_inline_limit = 1024;
 
 void forget_blobs();             // payload.cc: a new session knows no content yet
@@ -510,7 +510,7 @@ bool finish_connecting(int fd, int memfd, const dt_welcome& welcome) {
   g_timing = s.pool->timing;
   s.pool->clock = g_clock;
   if (s.pool->inline_limit >= 16 && s.pool->inline_limit <= 16384) g_inline_limit = s.pool->inline_limit;
-  g_fast_clock = g_clock == DT_CLOCK_TSC && g_timing == DT_TIMING_BOTH;
+  g_slow_clock = g_clock != DT_CLOCK_TSC || g_timing != DT_TIMING_BOTH;
   if (!s.key_made) {
     g_key_create = (decltype(g_key_create))c_library_function("pthread_key_create");
     g_set_specific = (decltype(g_set_specific))c_library_function("pthread_setspecific");
@@ -818,14 +818,12 @@ void long_duration(Thread* t, dt_record* r, uint64_t ticks) {
 
 }  // namespace
 
-void finish_slow(Thread* t, dt_record* r, uint64_t ticks) {
-  if (!g_fast_clock) {
-    if (g_timing != DT_TIMING_BOTH) {
-      r->duration = DT_NO_DURATION;
-      return;
-    }
-    ticks = ticks_now() - r->entry;
+void finish_slow(Thread* t, dt_record* r) {
+  if (g_timing != DT_TIMING_BOTH) {
+    r->duration = DT_NO_DURATION;
+    return;
   }
+  const uint64_t ticks = (g_slow_clock ? ticks_now() : read_tsc()) - r->entry;
   if (ticks < DT_NO_DURATION)
     r->duration = (uint32_t)ticks;
   else

@@ -92,7 +92,7 @@ struct Inside {
 
 // MODE_ORDERED: record, with an exact order mark before every call. MODE_OFF: forward only.
 extern uint32_t g_mode __attribute__((visibility("hidden")));
-extern uint32_t g_fast_clock __attribute__((visibility("hidden")));  // 1: rdtsc at entry and exit
+extern uint32_t g_slow_clock __attribute__((visibility("hidden")));  // 0: rdtsc at entry and exit
 extern uint64_t g_inline_limit __attribute__((visibility("hidden")));
 
 // ---- session.cc: the pool, chunks, threads, fork, exit ------------------------------------------
@@ -124,6 +124,28 @@ static inline char* reserve(Thread* t, size_t bytes) {
   return at;
 }
 
+// From here to finish(), functions are for wrappers alone. A wrapper still holds the program's arguments, so its ways
+// out keep all registers (cold.S). It calls the driver, so the compiler puts nothing below its stack pointer.
+#if defined(__x86_64__)
+#define DT_HARDLY(x) __builtin_expect_with_probability(!!(x), 0, 1.0)
+#define DT_KEEPING_CALL(name, in_out) __asm__ volatile("call " #name : in_out : : "cc", "memory")
+#endif
+// reserve() for the record of a call. A record is far smaller than the address space, so the sum cannot overflow.
+static inline __attribute__((always_inline)) char* reserve_call(Thread* t, size_t bytes) {
+#if defined(__x86_64__)
+  char* at = t->cursor;
+  if (DT_HARDLY((uintptr_t)at + bytes > (uintptr_t)t->limit)) {
+    uint64_t found = bytes;
+    DT_KEEPING_CALL(dt_keep_next_chunk, "+a"(found));
+    return (char*)found;
+  }
+  if (!at) __builtin_unreachable();  // as in reserve()
+  return at;
+#else
+  return reserve(t, bytes);
+#endif
+}
+
 static inline void commit(Thread* t, char* end) {
   t->cursor = end;
   __atomic_store_n(t->commit, (uint32_t)(uintptr_t)end, __ATOMIC_RELEASE);
@@ -141,29 +163,56 @@ static inline uint64_t read_tsc() {
   return v;
 #endif
 }
-// Two clock reads around the driver. `stamp` goes into the record; what is returned is for `finish` alone: with any
-// clock but the fast one it makes the difference absurdly long, which `finish` has to look for anyway.
-static inline uint64_t entry_clock(uint64_t& stamp) {
-  if (DT_LIKELY(g_fast_clock)) return stamp = read_tsc();
-  stamp = slow_entry_clock();
-  return (uint64_t)1 << 63;
+static inline uint64_t entry_clock() { return DT_LIKELY(!g_slow_clock) ? read_tsc() : slow_entry_clock(); }
+
+// Two clock reads around the driver. The first stays in the record alone: wrappers need no register for it while the
+// driver runs.
+static inline __attribute__((always_inline)) void put_entry_clock(dt_record* r) {
+#if defined(__x86_64__)
+  if (DT_HARDLY(g_slow_clock)) {
+    uint64_t stamp;
+    DT_KEEPING_CALL(dt_keep_entry_clock, "=a"(stamp));
+    r->entry = stamp;
+    return;
+  }
+  // In halves, as finish() reads them: what the processor has just stored it hands on at once.
+  uint32_t low, high;
+  __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+  memcpy((char*)&r->entry, &low, 4);
+  memcpy((char*)&r->entry + 4, &high, 4);
+#else
+  r->entry = entry_clock();
+#endif
 }
-static inline uint64_t entry_clock() { return DT_LIKELY(g_fast_clock) ? read_tsc() : slow_entry_clock(); }
 
 // The call has returned: fill in its duration.
-DT_COLD void finish_slow(Thread* t, dt_record* r, uint64_t ticks);
-static inline void finish(Thread* t, dt_record* r, uint64_t entry) {
-  uint64_t ticks = read_tsc() - entry;
-  if (DT_UNLIKELY(ticks >= DT_NO_DURATION))
-    finish_slow(t, r, ticks);
+DT_COLD void finish_slow(Thread* t, dt_record* r);
+static inline __attribute__((always_inline)) void finish(Thread* t, dt_record* r) {
+#if defined(__x86_64__)
+  uint32_t low, high;
+  __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+  const uint32_t* entry = (const uint32_t*)(const void*)&r->entry;
+  __asm__("subl %2, %0\n\tsbbl %3, %1" : "+&r"(low), "+&r"(high) : "m"(entry[0]), "m"(entry[1]) : "cc");
+  if (DT_UNLIKELY((high | g_slow_clock) != 0 || low >= DT_NO_DURATION))
+    finish_slow(t, r);
+  else
+    r->duration = low;
+#else
+  uint64_t ticks = read_tsc() - r->entry;
+  if (DT_UNLIKELY(g_slow_clock || ticks >= DT_NO_DURATION))
+    finish_slow(t, r);
   else
     r->duration = (uint32_t)ticks;
+#endif
 }
 
-// Start and end of a record. `function` may carry DT_RECORD_TAP.
-static inline void put_header(char* at, uint32_t function, size_t bytes, uint64_t entry) {
+// Start of a record. `function` may carry DT_RECORD_TAP.
+static inline void put_head(char* at, uint32_t function, size_t bytes) {
   uint64_t first = (uint64_t)DT_IN_FLIGHT << 32 | (uint64_t)(bytes / 8) << 16 | function;
   memcpy(at, &first, 8);
+}
+static inline void put_header(char* at, uint32_t function, size_t bytes, uint64_t entry) {
+  put_head(at, function, bytes);
   memcpy(at + 8, &entry, 8);
 }
 

@@ -274,3 +274,33 @@ def test_glmark2_finds_its_images_right(display: str | None, tmp_path: Path) -> 
     assert verdicts == [line for line in plain.out.splitlines() if "Validation" in line]
     assert any("Success" in line for line in verdicts)
     assert not any("Failure" in line for line in verdicts)
+
+
+@pytest.mark.parametrize("timing", ["both", "entry", "none"])
+def test_arguments_reach_driver_and_recording_where_a_call_takes_a_new_chunk(
+    programs: Bench, tmp_path: Path, timing: str
+) -> None:
+    rounds = 60_000  # their calls fill dozens of chunks, and other calls are the first in each
+    trace = tmp_path / "passed.dtap"
+    program = [str(programs.programs / "passed"), str(rounds)]
+    line = [sys.executable, "-m", "drawtap", "record", "-o", str(trace), "--timing", timing, "--", *program]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT_S, env=programs.environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 differing" in done.stdout.splitlines()
+    expected = """CASE name
+        WHEN 'glVertexAttrib4f' THEN [(params->>'x')::DOUBLE = i, (params->>'w')::DOUBLE = i + 0.75]
+        WHEN 'glScissor' THEN [(params->>'x')::INT = i, (params->>'height')::INT = i + 3]
+        ELSE [(params->>'size')::INT = 1 + i % 4, (params->>'stride')::INT = i % 1024,
+              (params->>'pointer')::BIGINT = i]
+        END"""
+    rows = drawtap.open(trace).sql(
+        f"""SELECT name, count(*), count(*) FILTER (WHERE NOT list_contains({expected}, false)),
+                   count(*) FILTER (WHERE duration IS NOT NULL)
+            FROM (SELECT *, row_number() OVER (PARTITION BY name ORDER BY seq) - 1 AS i FROM calls
+                  WHERE name IN ('glVertexAttrib4f', 'glScissor', 'glVertexAttribPointer'))
+            GROUP BY name ORDER BY name"""
+    )
+    timed = rounds if timing == "both" else 0
+    assert rows.fetchall() == [
+        (name, rounds, rounds, timed) for name in ("glScissor", "glVertexAttrib4f", "glVertexAttribPointer")
+    ]

@@ -74,7 +74,7 @@ constexpr int FAKES = sizeof g_fakes / sizeof *g_fakes;
 
 namespace dt {
 thread_local Thread tls;
-uint32_t g_mode = MODE_RECORD, g_fast_clock = 1;
+uint32_t g_mode = MODE_RECORD, g_slow_clock = 0;
 uint64_t g_inline_limit = 1024;
 const unsigned g_function_count = FAKES;
 void* g_real[FAKES + 1][VARIANTS];

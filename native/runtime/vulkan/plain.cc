@@ -9,20 +9,18 @@ template <class... Number> __attribute__((noinline)) void record(void* handle, N
   Thread* const t = &tls;
   const auto real = (void (*)(void*, Number...))t->real;
   mark_frame(t);
-  char* const at = reserve(t, SIZE);
-  uint64_t entry = 0;
+  char* const at = reserve_call(t, SIZE);
   if (DT_LIKELY(at != nullptr)) {
     put8(at + sizeof(dt_record), (uint64_t)(uintptr_t)handle);
     size_t place = sizeof(dt_record) + 8;
     ((put4(at + place, numbers), place += 4), ...);
-    uint64_t stamp;
-    entry = entry_clock(stamp);
-    put_header(at, id, SIZE, stamp);
+    put_entry_clock((dt_record*)at);
+    put_head(at, id, SIZE);
     commit(t, at + SIZE);
     t->calls++;
   }
   real(handle, numbers...);
-  if (DT_LIKELY(at != nullptr)) finish(t, (dt_record*)at, entry);
+  if (DT_LIKELY(at != nullptr)) finish(t, (dt_record*)at);
   end_call(t);
 }
 

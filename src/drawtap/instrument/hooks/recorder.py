@@ -86,8 +86,7 @@ def _before(f: Function) -> str:
     rooms = "".join(f" + {c.local}.room()" for c in captured)
     lines.append(f"const size_t _size = {fixed}{rooms};")
     lines += [
-        "char* const _r = dt::reserve(_t, _size);",
-        "uint64_t _entry = 0;",
+        "char* const _r = dt::reserve_call(_t, _size);",
         "if (DT_LIKELY(_r != nullptr)) {",
     ]
     lines += [f"  {store}" for store in _stores(f)]
@@ -97,9 +96,8 @@ def _before(f: Function) -> str:
         lines += [f"  _tail = {copy}(_tail, {c.local});" for c in captured]
         lines.append("  (void)_tail;")
     lines += [
-        "  uint64_t _stamp;",
-        "  _entry = dt::entry_clock(_stamp);",
-        f"  dt::put_header(_r, {f.id}, _size, _stamp);",
+        "  dt::put_entry_clock((dt_record*)_r);",
+        f"  dt::put_head(_r, {f.id}, _size);",
         "  dt::commit(_t, _r + _size);",
         "  _t->calls++;",
         "}",
@@ -109,7 +107,7 @@ def _before(f: Function) -> str:
 
 def _after(f: Function) -> str:
     captured = _captured(f)
-    lines = ["if (DT_LIKELY(_r != nullptr)) {", "  dt::finish(_t, (dt_record*)_r, _entry);"]
+    lines = ["if (DT_LIKELY(_r != nullptr)) {", "  dt::finish(_t, (dt_record*)_r);"]
     if f.returns_value:
         lines.append(f"  {_store_return(f)}")
     if any(c.fill for c in captured):
