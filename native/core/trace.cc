@@ -519,9 +519,14 @@ std::vector<uint8_t> Trace::blob(const Hash128& hash, uint64_t limit) const {
 
 void say_damaged(const Trace& trace, size_t chunk, const Error& e) {
   if (e.code != DT_E_FORMAT) throw e;
+  note_damaged(trace, chunk, e);
+}
+
+std::string note_damaged(const Trace& trace, size_t chunk, const std::exception& e) {
   auto& info = trace.chunks[trace.calls_chunks[chunk].chunk];
-  trace.problem("damaged", info.offset, info.header.payload_bytes,
-                std::string("a calls chunk could not be read: ") + e.what());
+  std::string problem = std::string("a calls chunk could not be read: ") + e.what();
+  trace.problem("damaged", info.offset, info.header.payload_bytes, problem);
+  return problem;
 }
 
 void each_calls_chunk(const Trace& trace, const Work& work, const std::function<void(size_t)>& one) {

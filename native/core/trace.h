@@ -243,6 +243,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
 
 // Put a damaged chunk of calls among the problems of the trace; another error is thrown again.
 void say_damaged(const Trace& trace, size_t chunk, const Error& e);
+// The same of any error; returns the text of the problem.
+std::string note_damaged(const Trace& trace, size_t chunk, const std::exception& e);
 
 // Call `one` with the index of every calls chunk, on several threads and in no order. A chunk that cannot be read
 // becomes a problem of the trace; any other error ends the walk and is thrown.

@@ -179,9 +179,7 @@ void Feed::work() {
         d = decode(chunk);
         d->first_seq = first;
       } catch (const std::exception& error) {
-        problem = std::string("a calls chunk could not be read: ") + error.what();
-        const ChunkInfo& info = trace_.chunks[trace_.calls_chunks[chunk].chunk];
-        trace_.problem("damaged", info.offset, info.header.payload_bytes, problem);
+        problem = note_damaged(trace_, chunk, error);
       }
       std::unique_lock lock(mutex_);
       if (!problem.empty()) problems_.push_back(problem);
