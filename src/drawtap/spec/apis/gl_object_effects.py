@@ -31,17 +31,19 @@ o.effects("glBindBufferBase", run("bind_buffer_range", "target, index, buffer, 0
 o.effects("glBindBufferRange", run("bind_buffer_range", "target, index, buffer, offset, size"))
 o.effects("glBindBuffersBase", run("bind_buffers_range", "target, first, count, buffers"))
 o.effects("glBindBuffersRange", run("bind_buffers_ranges", "target, first, count, buffers, offsets, sizes"))
-o.effects("glBufferData", run("buffer_data", f"{BUFFER}, size, data, usage, 0, 0"))
-o.effects("glNamedBufferData", run("buffer_data", f"{BUFFER_BY_NAME}, size, data, usage, 0, 0"))
+# Calls on the buffer of a binding point, and their twins on a buffer by name.
+for named, buffer in (("", BUFFER), ("Named", BUFFER_BY_NAME)):
+    o.effects(f"gl{named}BufferData", run("buffer_data", f"{buffer}, size, data, usage, 0, 0"))
+    o.effects(f"gl{named}BufferStorage", run("buffer_data", f"{buffer}, size, data, 0, flags, 1"))
+    o.effects(f"gl{named}BufferSubData", run("buffer_sub_data", f"{buffer}, offset, size, data"))
+    o.effects(f"glClear{named}BufferData", run("fill_buffer", f"{buffer}, 0, -1"))
+    o.effects(f"glClear{named}BufferSubData", run("fill_buffer", f"{buffer}, offset, size"))
+    o.effects(f"glMap{named}Buffer", run("map_buffer", f"{buffer}, access, result"))
+    o.effects(f"glMap{named}BufferRange", run("map_buffer_range", f"{buffer}, offset, length, access, result"))
+    o.effects(f"glUnmap{named}Buffer", run("unmap_buffer", buffer))
+    o.effects(f"glFlushMapped{named}BufferRange", run("flush_buffer", buffer))
 o.effects("glNamedBufferDataEXT", run("buffer_data", "context.touched_buffer[buffer], size, data, usage, 0, 0"))
-o.effects("glBufferStorage", run("buffer_data", f"{BUFFER}, size, data, 0, flags, 1"))
-o.effects("glNamedBufferStorage", run("buffer_data", f"{BUFFER_BY_NAME}, size, data, 0, flags, 1"))
-o.effects("glBufferSubData", run("buffer_sub_data", f"{BUFFER}, offset, size, data"))
-o.effects("glNamedBufferSubData{,EXT}", run("buffer_sub_data", f"{BUFFER_BY_NAME}, offset, size, data"))
-o.effects("glClearBufferData", run("fill_buffer", f"{BUFFER}, 0, -1"))
-o.effects("glClearBufferSubData", run("fill_buffer", f"{BUFFER}, offset, size"))
-o.effects("glClearNamedBufferData", run("fill_buffer", f"{BUFFER_BY_NAME}, 0, -1"))
-o.effects("glClearNamedBufferSubData", run("fill_buffer", f"{BUFFER_BY_NAME}, offset, size"))
+o.effects("glNamedBufferSubDataEXT", run("buffer_sub_data", f"{BUFFER_BY_NAME}, offset, size, data"))
 o.effects(
     "glCopyBufferSubData",
     run("copy_buffer", "context.bound_buffer[readTarget], context.bound_buffer[writeTarget], writeOffset, size"),
@@ -51,14 +53,6 @@ o.effects(
     run("copy_buffer", "context.named_buffer[readBuffer], context.named_buffer[writeBuffer], writeOffset, size"),
 )
 o.effects("glInvalidateBufferData", run("invalidate_buffer", BUFFER_BY_NAME))
-o.effects("glMapBuffer", run("map_buffer", f"{BUFFER}, access, result"))
-o.effects("glMapNamedBuffer", run("map_buffer", f"{BUFFER_BY_NAME}, access, result"))
-o.effects("glMapBufferRange", run("map_buffer_range", f"{BUFFER}, offset, length, access, result"))
-o.effects("glMapNamedBufferRange", run("map_buffer_range", f"{BUFFER_BY_NAME}, offset, length, access, result"))
-o.effects("glUnmapBuffer", run("unmap_buffer", BUFFER))
-o.effects("glUnmapNamedBuffer", run("unmap_buffer", BUFFER_BY_NAME))
-o.effects("glFlushMappedBufferRange", run("flush_buffer", BUFFER))
-o.effects("glFlushMappedNamedBufferRange", run("flush_buffer", BUFFER_BY_NAME))
 
 # ---- vertex arrays -----------------------------------------------------------------------------------------
 
@@ -128,102 +122,49 @@ o.effects("glTexParameter{f,i,Ii,Iui,x}v glTexParameterxvOES", run("texture_para
 o.effects("glTextureParameter{f,i}", run("texture_parameter", f"{TEXTURE_BY_NAME}, pname, param"))
 o.effects("glTextureParameter{f,i}v", run("texture_parameter_v", f"{TEXTURE_BY_NAME}, pname, param"))
 o.effects("glTextureParameterI{i,ui}v", run("texture_parameter_v", f"{TEXTURE_BY_NAME}, pname, params"))
-IMAGE = "internalformat, width, {}, {}, border, 0, pixels"
-o.effects("glTexImage1D", run("tex_image", "target, level, " + IMAGE.format("1", "1")))
-o.effects("glTexImage2D", run("tex_image", "target, level, " + IMAGE.format("height", "1")))
-o.effects("glTexImage3D", run("tex_image", "target, level, " + IMAGE.format("height", "depth")))
-o.effects(
-    "glCompressedTexImage1D", run("tex_image", "target, level, internalformat, width, 1, 1, border, imageSize, data")
+# Images by dimensions: offset, extent, and the extent of a copy from a framebuffer, which is flat.
+IMAGES = (
+    (1, "xoffset, 0, 0", "width, 1, 1", "width, 1"),
+    (2, "xoffset, yoffset, 0", "width, height, 1", "width, height"),
+    (3, "xoffset, yoffset, zoffset", "width, height, depth", "width, height"),
 )
-o.effects(
-    "glCompressedTexImage2D",
-    run("tex_image", "target, level, internalformat, width, height, 1, border, imageSize, data"),
-)
-o.effects(
-    "glCompressedTexImage3D",
-    run("tex_image", "target, level, internalformat, width, height, depth, border, imageSize, data"),
-)
-SUB = "level, xoffset, {}, {}, width, {}, {}, pixels"
-o.effects("glTexSubImage1D", run("tex_sub_image", "target, " + SUB.format("0", "0", "1", "1")))
-o.effects("glTexSubImage2D", run("tex_sub_image", "target, " + SUB.format("yoffset", "0", "height", "1")))
-o.effects("glTexSubImage3D", run("tex_sub_image", "target, " + SUB.format("yoffset", "zoffset", "height", "depth")))
-o.effects("glTextureSubImage1D", run("texture_sub_image", f"{TEXTURE_BY_NAME}, " + SUB.format("0", "0", "1", "1")))
-o.effects(
-    "glTextureSubImage2D", run("texture_sub_image", f"{TEXTURE_BY_NAME}, " + SUB.format("yoffset", "0", "height", "1"))
-)
-o.effects(
-    "glTextureSubImage3D",
-    run("texture_sub_image", f"{TEXTURE_BY_NAME}, " + SUB.format("yoffset", "zoffset", "height", "depth")),
-)
-SUB = SUB.replace("pixels", "data")
-o.effects("glCompressedTexSubImage1D", run("tex_sub_image", "target, " + SUB.format("0", "0", "1", "1")))
-o.effects("glCompressedTexSubImage2D", run("tex_sub_image", "target, " + SUB.format("yoffset", "0", "height", "1")))
-o.effects(
-    "glCompressedTexSubImage3D", run("tex_sub_image", "target, " + SUB.format("yoffset", "zoffset", "height", "depth"))
-)
-o.effects(
-    "glCompressedTextureSubImage1D", run("texture_sub_image", f"{TEXTURE_BY_NAME}, " + SUB.format("0", "0", "1", "1"))
-)
-o.effects(
-    "glCompressedTextureSubImage2D",
-    run("texture_sub_image", f"{TEXTURE_BY_NAME}, " + SUB.format("yoffset", "0", "height", "1")),
-)
-o.effects(
-    "glCompressedTextureSubImage3D",
-    run("texture_sub_image", f"{TEXTURE_BY_NAME}, " + SUB.format("yoffset", "zoffset", "height", "depth")),
-)
-o.effects("glCopyTexImage1D", run("copy_tex_image", "target, level, internalformat, width, 1, border"))
-o.effects("glCopyTexImage2D", run("copy_tex_image", "target, level, internalformat, width, height, border"))
-o.effects("glCopyTexSubImage1D", run("copy_tex_sub_image", "target, level, xoffset, 0, 0, width, 1"))
-o.effects("glCopyTexSubImage2D", run("copy_tex_sub_image", "target, level, xoffset, yoffset, 0, width, height"))
-o.effects("glCopyTexSubImage3D", run("copy_tex_sub_image", "target, level, xoffset, yoffset, zoffset, width, height"))
-o.effects(
-    "glCopyTextureSubImage1D", run("copy_texture_sub_image", f"{TEXTURE_BY_NAME}, level, xoffset, 0, 0, width, 1")
-)
-o.effects(
-    "glCopyTextureSubImage2D",
-    run("copy_texture_sub_image", f"{TEXTURE_BY_NAME}, level, xoffset, yoffset, 0, width, height"),
-)
-o.effects(
-    "glCopyTextureSubImage3D",
-    run("copy_texture_sub_image", f"{TEXTURE_BY_NAME}, level, xoffset, yoffset, zoffset, width, height"),
-)
-o.effects("glTexStorage1D", run("tex_storage", "target, levels, internalformat, width, 1, 1"))
-o.effects("glTexStorage2D", run("tex_storage", "target, levels, internalformat, width, height, 1"))
-o.effects("glTexStorage3D", run("tex_storage", "target, levels, internalformat, width, height, depth"))
-o.effects("glTextureStorage1D", run("texture_storage", f"{TEXTURE_BY_NAME}, levels, internalformat, width, 1, 1"))
-o.effects("glTextureStorage2D", run("texture_storage", f"{TEXTURE_BY_NAME}, levels, internalformat, width, height, 1"))
-o.effects(
-    "glTextureStorage3D", run("texture_storage", f"{TEXTURE_BY_NAME}, levels, internalformat, width, height, depth")
-)
-for call, head in (("Image", "tex"), ("Storage", "tex")):
-    o.effects(
-        f"glTex{call}2DMultisample",
-        run(
-            f"{head}_multisample",
-            f"target, samples, internalformat, width, height, 1, fixedsamplelocations, {int(call == 'Storage')}",
-        ),
-    )
-    o.effects(
-        f"glTex{call}3DMultisample",
-        run(
-            f"{head}_multisample",
-            f"target, samples, internalformat, width, height, depth, fixedsamplelocations, {int(call == 'Storage')}",
-        ),
-    )
-o.effects(
-    "glTextureStorage2DMultisample",
-    run(
-        "texture_multisample", f"{TEXTURE_BY_NAME}, samples, internalformat, width, height, 1, fixedsamplelocations, 1"
-    ),
-)
-o.effects(
-    "glTextureStorage3DMultisample",
-    run(
-        "texture_multisample",
-        f"{TEXTURE_BY_NAME}, samples, internalformat, width, height, depth, fixedsamplelocations, 1",
-    ),
-)
+# EXT_direct_state_access names a texture with its target, or a unit by its number. Images there are like images of the
+# bound texture of the active unit.
+NAMED = run("texture_named", "texture, target")
+UNIT = run("unit_direct", "texunit")
+for n, offset, extent, flat in IMAGES:
+    image = f"target, level, internalformat, {extent}, border"
+    o.effects(f"glTexImage{n}D", run("tex_image", f"{image}, 0, pixels"))
+    o.effects(f"glCompressedTexImage{n}D", run("tex_image", f"{image}, imageSize, data"))
+    for compressed, texels in (("", "pixels"), ("Compressed", "data")):
+        part = f"level, {offset}, {extent}, {texels}"
+        o.effects(f"gl{compressed}TexSubImage{n}D", run("tex_sub_image", f"target, {part}"))
+        o.effects(f"gl{compressed}TextureSubImage{n}D", run("texture_sub_image", f"{TEXTURE_BY_NAME}, {part}"))
+    copied = f"level, {offset}, {flat}"
+    o.effects(f"glCopyTexSubImage{n}D", run("copy_tex_sub_image", f"target, {copied}"))
+    o.effects(f"glCopyTextureSubImage{n}D", run("copy_texture_sub_image", f"{TEXTURE_BY_NAME}, {copied}"))
+    storage = run("texture_storage", f"{TEXTURE_BY_NAME}, levels, internalformat, {extent}")
+    o.effects(f"glTexStorage{n}D", run("tex_storage", f"target, levels, internalformat, {extent}"))
+    o.effects(f"glTextureStorage{n}D", storage)
+    o.effects(f"glTextureStorage{n}DEXT", NAMED, storage)
+    part = f"level, {offset}, {extent}"
+    o.effects(f"glTextureSubImage{n}DEXT", NAMED, run("texture_sub_image", f"{TEXTURE_BY_NAME}, {part}, pixels"))
+    o.effects(f"glMultiTexSubImage{n}DEXT", UNIT, run("tex_sub_image", f"target, {part}, pixels"))
+    for form, first in (("Texture", run("texture_direct", "texture, target")), ("MultiTex", UNIT)):
+        o.effects(f"gl{form}Image{n}DEXT", first, run("tex_image", f"{image}, 0, pixels"))
+        o.effects(f"glCompressed{form}Image{n}DEXT", first, run("tex_image", f"{image}, imageSize, bits"))
+        o.effects(f"glCompressed{form}SubImage{n}DEXT", first, run("tex_sub_image", f"target, {part}, bits"))
+        o.effects(f"glCopy{form}SubImage{n}DEXT", first, run("copy_tex_sub_image", f"target, {copied}"))
+        if n < 3:
+            copied_whole = run("copy_tex_image", f"target, level, internalformat, {flat}, border")
+            o.effects(f"glCopy{form}Image{n}DEXT", first, copied_whole)
+    if n < 3:
+        o.effects(f"glCopyTexImage{n}D", run("copy_tex_image", f"target, level, internalformat, {flat}, border"))
+    if n > 1:
+        samples = f"samples, internalformat, {extent}, fixedsamplelocations"
+        o.effects(f"glTexImage{n}DMultisample", run("tex_multisample", f"target, {samples}, 0"))
+        o.effects(f"glTexStorage{n}DMultisample", run("tex_multisample", f"target, {samples}, 1"))
+        o.effects(f"glTextureStorage{n}DMultisample", run("texture_multisample", f"{TEXTURE_BY_NAME}, {samples}, 1"))
 o.effects("glTexBuffer", run("tex_buffer", f"{TEXTURE}, internalformat, buffer, 0, -1"))
 o.effects("glTexBufferRange", run("tex_buffer", f"{TEXTURE}, internalformat, buffer, offset, size"))
 o.effects("glTextureBuffer", run("tex_buffer", f"{TEXTURE_BY_NAME}, internalformat, buffer, 0, -1"))
@@ -234,9 +175,6 @@ o.effects(
 )
 o.effects("glGenerateMipmap", run("generate_mipmap", TEXTURE))
 o.effects("glGenerateTextureMipmap", run("generate_mipmap", TEXTURE_BY_NAME))
-
-# The forms of EXT_direct_state_access: a texture by name, with its target.
-NAMED = run("texture_named", "texture, target")
 o.effects("glGenerateTextureMipmapEXT", NAMED, run("generate_mipmap", TEXTURE_BY_NAME))
 o.effects("glTextureParameter{f,i}EXT", NAMED, run("texture_parameter", f"{TEXTURE_BY_NAME}, pname, param"))
 o.effects(
@@ -244,62 +182,6 @@ o.effects(
     NAMED,
     run("texture_parameter_v", f"{TEXTURE_BY_NAME}, pname, params"),
 )
-for dimensions, sizes, offsets in (
-    (1, ("1", "1"), ("0", "0")),
-    (2, ("height", "1"), ("yoffset", "0")),
-    (3, ("height", "depth"), ("yoffset", "zoffset")),
-):
-    extent = f"width, {sizes[0]}, {sizes[1]}"
-    o.effects(
-        f"glTextureStorage{dimensions}DEXT",
-        NAMED,
-        run("texture_storage", f"{TEXTURE_BY_NAME}, levels, internalformat, {extent}"),
-    )
-    where = f"xoffset, {offsets[0]}, {offsets[1]}"
-    o.effects(
-        f"glTextureSubImage{dimensions}DEXT",
-        NAMED,
-        run("texture_sub_image", f"{TEXTURE_BY_NAME}, level, {where}, {extent}, pixels"),
-    )
-# Images of a texture by name, or of a unit by number: like images of the bound texture of the active unit.
-for dimensions, sizes, offsets in (
-    (1, ("1", "1"), ("0", "0")),
-    (2, ("height", "1"), ("yoffset", "0")),
-    (3, ("height", "depth"), ("yoffset", "zoffset")),
-):
-    extent = f"width, {sizes[0]}, {sizes[1]}"
-    where = f"target, level, xoffset, {offsets[0]}, {offsets[1]}"
-    flat = f"width, {sizes[0]}"
-    for form, first in (
-        ("Texture", run("texture_direct", "texture, target")),
-        ("MultiTex", run("unit_direct", "texunit")),
-    ):
-        o.effects(
-            f"gl{form}Image{dimensions}DEXT",
-            first,
-            run("tex_image", f"target, level, internalformat, {extent}, border, 0, pixels"),
-        )
-        o.effects(
-            f"glCompressed{form}Image{dimensions}DEXT",
-            first,
-            run("tex_image", f"target, level, internalformat, {extent}, border, imageSize, bits"),
-        )
-        o.effects(
-            f"glCompressed{form}SubImage{dimensions}DEXT", first, run("tex_sub_image", f"{where}, {extent}, bits")
-        )
-        o.effects(f"glCopy{form}SubImage{dimensions}DEXT", first, run("copy_tex_sub_image", f"{where}, {flat}"))
-        if dimensions < 3:
-            o.effects(
-                f"glCopy{form}Image{dimensions}DEXT",
-                first,
-                run("copy_tex_image", f"target, level, internalformat, {flat}, border"),
-            )
-    o.effects(
-        f"glMultiTexSubImage{dimensions}DEXT",
-        run("unit_direct", "texunit"),
-        run("tex_sub_image", f"{where}, {extent}, pixels"),
-    )
-UNIT = run("unit_direct", "texunit")
 o.effects("glBindMultiTextureEXT", UNIT, run("bind_texture", "target, texture"))
 o.effects("glMultiTexParameter{f,i}EXT", UNIT, run("texture_parameter", f"{TEXTURE}, pname, param"))
 o.effects("glMultiTexParameter{f,i,Ii,Iui}vEXT", UNIT, run("texture_parameter_v", f"{TEXTURE}, pname, params"))
@@ -332,15 +214,13 @@ o.effects("glSamplerParameter{f,i,Ii,Iui}v", run("texture_parameter_v", f"{SAMPL
 o.effects("glGenFramebuffers{,OES} glCreateFramebuffers", create("context.framebuffers", "framebuffers"))
 o.effects("glDeleteFramebuffers{,OES}", delete("context.framebuffers", "framebuffers"))
 o.effects("glBindFramebuffer{,EXT,OES}", run("bind_framebuffer", "target, framebuffer"))
-o.effects("glFramebufferTexture1D", run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, 0, 0"))
 o.effects(
-    "glFramebufferTexture2D{,OES}", run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, 0, 0")
+    "glFramebufferTexture{1D,2D,2DOES,2DMultisampleEXT,2DMultisampleIMG}",
+    run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, 0, 0"),
 )
 o.effects(
-    "glFramebufferTexture3D", run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, zoffset, 0")
-)
-o.effects(
-    "glFramebufferTexture3DOES", run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, zoffset, 0")
+    "glFramebufferTexture3D{,OES}",
+    run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, zoffset, 0"),
 )
 o.effects("glFramebufferTexture", run("attach_texture", f"{TARGET}, attachment, 0, texture, level, 0, 1"))
 o.effects("glFramebufferTextureLayer", run("attach_texture", f"{TARGET}, attachment, 0, texture, level, layer, 0"))
@@ -348,10 +228,6 @@ o.effects("glNamedFramebufferTexture", run("attach_texture", f"{TARGET_BY_NAME},
 o.effects(
     "glNamedFramebufferTextureLayer",
     run("attach_texture", f"{TARGET_BY_NAME}, attachment, 0, texture, level, layer, 0"),
-)
-o.effects(
-    "glFramebufferTexture2DMultisample{EXT,IMG}",
-    run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, 0, 0"),
 )
 o.effects("glFramebufferRenderbuffer{,OES}", run("attach_renderbuffer", f"{TARGET}, attachment, renderbuffer"))
 o.effects("glNamedFramebufferRenderbuffer", run("attach_renderbuffer", f"{TARGET_BY_NAME}, attachment, renderbuffer"))
