@@ -8,7 +8,7 @@
 #include "../core/text.h"
 #include "play.h"
 #include "sizes.h"
-#include "egl_enums.h"
+#include "windows.h"
 #include "gl_enums.h"
 
 namespace dt::play {

@@ -450,7 +450,8 @@ subprocess.Popen([sys.executable, "-c", {background!r}], stderr=subprocess.DEVNU
 while not os.path.exists({str(child)!r}): time.sleep(0.01)
 """
     command = [sys.executable, "-m", "drawtap", "record", "-o", str(trace), "--", sys.executable, "-c", program]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as recorder:
+    heard = functools.partial(signal.signal, number, signal.SIG_DFL)  # nohup has SIGHUP ignored
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heard) as recorder:
         assert recorder.stderr is not None
         for line in recorder.stderr:
             if "waiting for what may still draw" in line:

@@ -95,7 +95,7 @@ def image(
     if why:
         raise UnavailableError(f"no image at {named(call)}: {why}")
     if output.suffix == ".png":
-        from drawtap.output.picture import packed
+        from drawtap.replay.picture import packed
 
         output.write_bytes(packed(output.read_bytes()))
     how = "of" if call.startswith("#") else "after"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from drawtap.errors import UsageError
+from drawtap.replay.picture import packed
 from drawtap.replay.place import Place
 from drawtap.scratch import Scratch
 from drawtap.web.answer import headed
@@ -97,7 +98,7 @@ class Pictures:
         pictures, why, _ = self.attachments(seq)
         if of not in pictures:
             raise UsageError(why or f"there is no {of} to read back here", hint="choose a draw, or the end of a frame")
-        return pictures[of]
+        return packed(pictures[of])
 
     def attachments(self, seq: int) -> tuple[dict[str, bytes], str, Served]:
         """Return the PNGs of what is drawn to after a call, by name, why others are missing, and who drew them."""
