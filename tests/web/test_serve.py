@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import drawtap
+from drawtap.replay.picture import packed
 from drawtap.replay.pool import SupersededError
 from web.conftest import Server, headed
 
@@ -435,7 +436,7 @@ def test_attachments_are_those_that_replay_saves(server, chain, drawtap, tmp_pat
     for file in files:
         call, _, of = file.stem.removeprefix("call").partition("-")
         answer = server.ask(f"/api/0/picture/{int(call)}/png?of={of}")
-        assert answer.body == file.read_bytes(), file.name
+        assert answer.body == packed(file.read_bytes()), file.name
         assert of in headed(server.ask(f"/api/0/picture/{int(call)}?of={of}").body)[0]["names"]
 
 
