@@ -105,7 +105,7 @@ def test_programs_of_ours(name: str, programs: Bench, compared: Callable[..., Co
     assert comparison.arguments_compared > 50
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("api", "program"), [("egl", "glmark2-es2"), ("gl", "glmark2")])
 @pytest.mark.parametrize("scene", SCENES)
 def test_glmark2(api: str, program: str, scene: str, compared: Callable[..., Comparison]) -> None:

@@ -81,7 +81,7 @@ def _helper(folder: Path, verb: str, wanted: Mapping[str, object]) -> dict[str, 
     return answer
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_generations_keep_draws_the_same(name, whole, programs, tmp_path):
     recording = whole(name)

@@ -90,7 +90,7 @@ def _verified(bench, trace: Path) -> tuple[int, int, str]:
     return int(compared[0][0]), int(compared[0][1]), done.stdout
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_begins_in_the_middle_shows_what_the_program_showed(name, programs, tmp_path):
     program = Paused(programs, PROGRAMS[name], tmp_path)

@@ -65,7 +65,7 @@ def triangle(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _record(programs, ["es2_triangle", "10"], tmp_path_factory.mktemp("triangle") / "t.dtap")
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_image_is_the_one_that_the_program_saw(name: str, programs: Bench, tmp_path: Path) -> None:
     played = _play(_record(programs, [name], tmp_path / "t.dtap"), "--verify")
