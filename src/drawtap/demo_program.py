@@ -140,7 +140,7 @@ def _displays(egl: ctypes.CDLL) -> Iterator[int | None]:
 
 
 def _gpus(egl: ctypes.CDLL) -> Iterator[ctypes.c_void_p]:
-    """Yield the devices of EGL that are no processor."""
+    """Yield the devices of EGL that are no processor, or the one whose number DRAWTAP_EGL_DEVICE is."""
     found = [egl.eglGetProcAddress(name) for name in (b"eglQueryDevicesEXT", b"eglQueryDeviceStringEXT")]
     if not all(found):
         return
@@ -148,9 +148,10 @@ def _gpus(egl: ctypes.CDLL) -> Iterator[ctypes.c_void_p]:
     query = ctypes.CFUNCTYPE(ctypes.c_uint, number, pointer, pointer)(found[0])
     text = ctypes.CFUNCTYPE(ctypes.c_char_p, pointer, number)(found[1])
     devices, count = (pointer * 64)(), number()
+    chosen = os.environ.get("DRAWTAP_EGL_DEVICE")
     if query(len(devices), devices, ctypes.byref(count)):
-        for device in map(pointer, devices[: count.value]):
-            if _SOFTWARE not in (text(device, _EXTENSIONS) or b""):
+        for place, device in enumerate(map(pointer, devices[: count.value])):
+            if str(place) == chosen if chosen else _SOFTWARE not in (text(device, _EXTENSIONS) or b""):
                 yield device
 
 

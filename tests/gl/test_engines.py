@@ -122,14 +122,17 @@ def test_a_device_that_is_not_there_is_named(number: str, opened: Path) -> None:
     assert not opened.read_text()
 
 
-def test_the_demo_and_the_doctor_draw_on_the_gpu_that_the_player_takes(stand_in_gpus: Path, opened: Path) -> None:
+@pytest.mark.parametrize(("chosen", "device"), [({}, "2"), ({"DRAWTAP_EGL_DEVICE": "3"}, "3")])
+def test_the_demo_and_the_doctor_draw_on_the_gpu_that_the_player_takes(
+    chosen: dict[str, str], device: str, stand_in_gpus: Path, opened: Path
+) -> None:
     # Python asks a library for its functions, not the process: the stand-in takes the place of EGL's.
     load = f"import ctypes; ctypes.CDLL = lambda name, of=ctypes.CDLL: of({str(stand_in_gpus)!r})"
     demo = "from drawtap import demo_program; demo_program._start()"
     doctor = "from drawtap.capture import probe; probe._ask(surfaceless=True)"
     for program in (demo, doctor):
-        subprocess.run([sys.executable, "-c", f"{load}; {program}"], check=True)
-    assert opened.read_text().split() == ["2", "2"]
+        subprocess.run([sys.executable, "-c", f"{load}; {program}"], check=True, env={**os.environ, **chosen})
+    assert opened.read_text().split() == [device, device]
 
 
 def test_the_first_draw_that_differs_is_the_first_of_all_draws(scenes: dict[str, Path]) -> None:
