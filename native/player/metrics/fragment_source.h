@@ -368,8 +368,8 @@ class FragmentSource : public Source {
   void keep(State& s, Job job);
   // A free framebuffer to draw a picture in; `storage`: with a depth buffer of that format.
   Private* slot(State& s, Kind kind, const Target& t, uint32_t storage, const char*& why);
-  // A depth buffer of 32 bits that are no floats: OpenGL ES has such textures, but no such renderbuffers.
-  // A depth buffer as a texture, made where there is none yet.
+  // A depth buffer as a texture, made where there is none yet. OpenGL ES has textures of 32 bits that are no floats,
+  // but no such renderbuffers.
   static void attach_texture(uint32_t& name, const Target& t);
   // That of this size; too many of them are dropped first.
   static Private& private_of(std::map<std::array<uint32_t, 3>, Private>& all, uint32_t kind, const Target& t);
