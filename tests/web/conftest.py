@@ -73,12 +73,19 @@ def headed(body: bytes) -> tuple[dict, bytes]:
 
 
 class Server:
-    """A running `drawtap view`, or another verb that serves the page; `first` is Python code that runs before it."""
+    """A running `drawtap view`, or another verb that serves the page.
 
-    def __init__(self, *arguments: str | Path, verb: tuple[str, ...] = ("view",), first: str = "") -> None:
+    `first` is Python code that runs before it, `scratch` the folder of its temporary files.
+    """
+
+    def __init__(
+        self, *arguments: str | Path, verb: tuple[str, ...] = ("view",), first: str = "", scratch: Path | None = None
+    ) -> None:
         code = ["-c", f"{first}\nfrom drawtap.__main__ import main\nmain()"] if first else ["-m", "drawtap"]
         command = [sys.executable, *code, *verb, "--no-browser", *map(str, arguments)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.scratch = scratch
+        environment = {**os.environ, "TMPDIR": str(scratch)} if scratch else None
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
         self.root, _, fragment = self.address.partition("#")
@@ -151,9 +158,9 @@ def chain(recordings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(chain: Path, recordings: Path) -> Iterator[Server]:
+def server(chain: Path, recordings: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Serve fbo_chain as recording 0 and debug_markers as recording 1."""
-    running = Server(chain, recordings / "debug_markers.dtap")
+    running = Server(chain, recordings / "debug_markers.dtap", scratch=tmp_path_factory.mktemp("scratch"))
     yield running
     assert running.close() == 0
 

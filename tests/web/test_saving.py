@@ -45,7 +45,7 @@ def test_an_answer_is_saved_whole(server, chain, form):
 
 
 def test_saving_only_reads_and_leaves_no_file(server, tmp_path):
-    before = set(Path(tempfile.gettempdir()).glob("drawtap-*/*.csv"))
+    before = set(server.scratch.glob("drawtap-*/*.csv"))  # of an answer that the server has just given
     for sql, words in (
         (f"COPY (SELECT 1) TO '{tmp_path / 'x'}'", "reads"),
         ("SELECT * FROM read_csv('/etc/passwd')", ""),
@@ -58,7 +58,8 @@ def test_saving_only_reads_and_leaves_no_file(server, tmp_path):
     assert server.ask("/api/0/save/xlsx", method="POST", body="SELECT 1").status == 400
     assert server.ask("/api/save/csv", method="POST", body='{"columns": ["a"], "rows": [[1, 2]]}').status == 400
     assert list(tmp_path.iterdir()) == []
-    assert set(Path(tempfile.gettempdir()).glob("drawtap-*/*.csv")) <= before
+    assert list(server.scratch.glob("drawtap-*"))
+    assert set(server.scratch.glob("drawtap-*/*.csv")) <= before
 
 
 def test_a_table_of_the_page_is_saved_with_its_types(server):
