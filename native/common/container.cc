@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#define ZSTD_STATIC_LINKING_ONLY  // for the name of a parameter; libzstd has it since 1.4.0
 #include <zstd.h>
 
 #include <algorithm>
@@ -24,6 +25,8 @@ namespace {
 
 constexpr uint64_t RESERVE_STEP = 256 * 1024;
 constexpr uint64_t RESERVE_SLACK = 64 * 1024;  // for annotations, beside the footer
+constexpr int LITTLE_SEARCH = -50;             // a level of zstd, at which bytes without a match stay as they are,
+constexpr int CODE_LITERALS = 1;               // were it not for this value of its parameter
 
 std::string system_error(const std::string& what) { return what + ": " + strerror(errno); }
 
@@ -48,6 +51,21 @@ struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
 };
 
+// One for each thread: making one costs more than compressing a small block. A context is fastest with one kind of
+// level.
+ZSTD_CCtx* context_for(int level) {
+  static thread_local std::unique_ptr<ZSTD_CCtx, FreeContext> by_level, by_frequency;
+  auto& context = level == FREQUENCY_LEVEL ? by_frequency : by_level;
+  if (!context) {
+    context.reset(ZSTD_createCCtx());
+    if (context && level == FREQUENCY_LEVEL) {
+      ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, LITTLE_SEARCH);
+      ZSTD_CCtx_setParameter(context.get(), ZSTD_c_literalCompressionMode, CODE_LITERALS);
+    }
+  }
+  return context.get();
+}
+
 }  // namespace
 
 void ChunkBuffer::put(const void* data, size_t bytes) {
@@ -69,13 +87,14 @@ std::span<const char> ChunkBuffer::seal(uint16_t type, uint32_t meta_bytes, uint
 }
 
 dt_block put_block(ChunkBuffer& out, std::string_view raw, uint16_t kind, int level) {
-  // One context per thread: making one costs more than compressing a small block.
-  static thread_local std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
+  ZSTD_CCtx* context = context_for(level);
   dt_block block{kind, DT_CODEC_STORE, 0, raw.size(), raw.size()};
   const size_t bound = ZSTD_compressBound(raw.size());
   char* room = out.room(std::max(bound, raw.size()));
   if (raw.size() > 16 && level != STORE_LEVEL && context) {
-    size_t stored = ZSTD_compressCCtx(context.get(), room, bound, raw.data(), raw.size(), level);
+    const size_t stored = level == FREQUENCY_LEVEL
+                              ? ZSTD_compress2(context, room, bound, raw.data(), raw.size())
+                              : ZSTD_compressCCtx(context, room, bound, raw.data(), raw.size(), level);
     if (!ZSTD_isError(stored) && stored < raw.size()) {
       block.codec = DT_CODEC_ZSTD;
       block.stored_bytes = stored;

@@ -41,8 +41,9 @@ class ChunkBuffer {
   size_t used_ = 0;
 };
 
-// Instead of a zstd level: store.
-constexpr int STORE_LEVEL = INT_MIN;
+// Instead of a zstd level: store, or code bytes by how often each comes, with a short look for repetitions alone. Times
+// hardly repeat: FREQUENCY_LEVEL makes them as small as level 1 does, in half the time.
+constexpr int STORE_LEVEL = INT_MIN, FREQUENCY_LEVEL = INT_MIN + 1;
 
 // Puts `raw` as one block at the end of `out`: compressed where that gains anything. Returns what it became.
 dt_block put_block(ChunkBuffer& out, std::string_view raw, uint16_t kind, int level);

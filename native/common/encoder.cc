@@ -11,6 +11,7 @@ constexpr uint32_t RECORD_BYTES = sizeof(dt_record);
 constexpr size_t PROBED_BYTES = 64 * 1024;  // shorter content costs little either way
 constexpr size_t PIECE_BYTES = 8 * 1024, PIECES = 3;
 constexpr uint64_t MAX_CONTENT = 1ull << 47;
+constexpr uint32_t AT_ONCE = 16;  // durations, in one step of the processor
 
 template <typename T> inline T load(const char* from) {
   T value;
@@ -40,6 +41,18 @@ inline char* put_leb128(char* to, uint64_t value) {
   return to + 1 + two + three;
 }
 inline uint64_t zigzag(uint64_t delta) { return delta << 1 ^ static_cast<uint64_t>(static_cast<int64_t>(delta) >> 63); }
+
+// Most calls are so short that one byte holds the duration.
+char* put_durations(char* to, const uint32_t* durations) {
+  uint32_t all = 0;
+  for (uint32_t i = 0; i < AT_ONCE; i++) all |= durations[i] + 3u;
+  if (all >= 0x80) {
+    for (uint32_t i = 0; i < AT_ONCE; i++) to = put_leb128(to, durations[i] + 3u);
+    return to;
+  }
+  for (uint32_t i = 0; i < AT_ONCE; i++) to[i] = static_cast<char>(durations[i] + 3u);
+  return to + AT_ONCE;
+}
 
 }  // namespace
 
@@ -471,10 +484,12 @@ void Encoder::put_records(size_t functions, int level, Encoded* out) {
     end = put_leb128(end, zigzag(entries_[i] - before));
     before = entries_[i];
   }
-  put(out, {raw, static_cast<size_t>(end - raw)}, DT_BLOCK_ENTRY, level);
+  put(out, {raw, static_cast<size_t>(end - raw)}, DT_BLOCK_ENTRY, level < 0 ? FREQUENCY_LEVEL : level);
   end = raw;
-  for (uint32_t i = 0; i < n; i++) end = put_leb128(end, durations_[i] + 3u);
-  put(out, {raw, static_cast<size_t>(end - raw)}, DT_BLOCK_DURATION, level);
+  uint32_t i = 0;
+  for (; i + AT_ONCE <= n; i += AT_ONCE) end = put_durations(end, durations_.data() + i);
+  for (; i < n; i++) end = put_leb128(end, durations_[i] + 3u);
+  put(out, {raw, static_cast<size_t>(end - raw)}, DT_BLOCK_DURATION, level <= 1 ? FREQUENCY_LEVEL : level);
 }
 
 void Encoder::encode(const TakenChunk& chunk, uint32_t pid, uint32_t clock, uint32_t timing, int level, Encoded* out) {
