@@ -156,6 +156,31 @@ def test_a_wait_for_a_value_that_nobody_signals_is_refused(
     assert refusal in played.stderr
 
 
+def _without(recording: Path, name: str, cut: Path) -> Path:
+    """Write the recording without the first call of this function."""
+    with edit(recording) as editor:
+        editor.drop([*editor.trace.sql(f'SELECT min(seq) FROM "{name}"').fetchone()])
+        editor.save(cut)
+    return cut
+
+
+def test_a_value_of_work_that_does_not_begin_ends_no_wait(record: Record, tmp_path: Path) -> None:
+    """Work waits for 1, which the host signals, and then gives 2, which is more."""
+    cut = _without(record("timeline") / "timeline.dtap", "vkSignalSemaphore", tmp_path / "cut.dtap")
+    played = run_drawtap("replay", cut, environment=environment())
+    assert played.returncode == 4, played.stderr
+    assert "waits for a timeline semaphore's value that no call before this one signals" in played.stderr
+
+
+def test_a_wait_for_an_event_that_nobody_sets_ends(record: Record, tmp_path: Path) -> None:
+    recording = record("events") / "events.dtap"
+    assert run_drawtap("replay", recording, environment=environment()).returncode == 0
+    cut = _without(recording, "vkSetEvent", tmp_path / "cut.dtap")
+    played = run_drawtap("replay", cut, environment={**environment(), "DRAWTAP_LONGEST_WAIT": "1"})
+    assert played.returncode == 3, played.stderr
+    assert "submitted work that waits for an event has not ended after 1 s" in played.stderr
+
+
 def test_values_that_the_host_signals_end_waits(record: Record) -> None:
     played = run_drawtap("replay", record("timeline") / "timeline.dtap", environment=environment())
     assert played.returncode == 0, played.stderr

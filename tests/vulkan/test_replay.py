@@ -184,22 +184,31 @@ def test_what_cannot_be_played_is_refused_by_name(rays: Path) -> None:
     assert f"ray tracing (1 call, {RAYS})" in done.stderr
 
 
-def test_relocation_of_contents_by_chance(tmp_path: Path) -> None:
-    """The player's relocation reads no byte outside of a content, whatever the content has."""
+def _sanitized(folder: Path, name: str, *sources: Path) -> Path:
+    """Compile a program of this folder with a source of the player that has its name, under sanitizers."""
     if shutil.which("g++") is None:
         pytest.skip("g++ is not installed")
-    generated = ROOT / "build/native/native/player/play-vk"
-    player = ROOT / "native/player/vulkan"
+    native, player = ROOT / "build/native/native", ROOT / "native/player/vulkan"
+    include = (native / "player/play-vk", ROOT / "build/native/khronos", player, ROOT / "native/mirror")
     flags = ["-std=c++20", "-g1", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    folders = [
-        flag
-        for folder in (generated, ROOT / "build/native/khronos", player, ROOT / "native/mirror")
-        for flag in ("-I", folder)
-    ]
-    sources = [HERE / "relocation.cc", player / "relocation.cc", generated / "vulkan_trees.cc"]
-    subprocess.run(["g++", *flags, *folders, *sources, "-o", tmp_path / "relocation"], check=True)
+    flags += [flag for each in include for flag in ("-I", each)]
+    subprocess.run(
+        ["g++", *flags, HERE / f"{name}.cc", player / f"{name}.cc", *sources, "-o", folder / name], check=True
+    )
+    return folder / name
+
+
+def test_which_work_ends(tmp_path: Path) -> None:
+    """Work is stuck that waits for itself, for work that waits for it, or for nobody."""
+    done = subprocess.run([_sanitized(tmp_path, "running")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_relocation_of_contents_by_chance(tmp_path: Path) -> None:
+    """The player's relocation reads no byte outside of a content, whatever the content has."""
+    program = _sanitized(tmp_path, "relocation", ROOT / "build/native/native/player/play-vk/vulkan_trees.cc")
     count = steps(20_000, 1_000_000)
-    done = subprocess.run([tmp_path / "relocation", str(count)], capture_output=True, text=True, check=False)
+    done = subprocess.run([program, str(count)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     whole, refused = map(int, done.stdout.split())
     assert whole > count // 100

@@ -72,6 +72,7 @@ void Player::watch_stores() {
   watchers_[vkCreateSemaphore] = &Player::watch_semaphore;
   watchers_[vkImportSemaphoreFdKHR] = &Player::watch_import;
   watchers_[vkSignalSemaphore] = watchers_[vkSignalSemaphoreKHR] = &Player::watch_signal;
+  watchers_[vkCmdWaitEvents] = watchers_[vkCmdWaitEvents2] = watchers_[vkCmdWaitEvents2KHR] = &Player::watch_events;
   watchers_[vkCreateImage] = &Player::watch_image;
 }
 

@@ -190,12 +190,17 @@ int Player::run() {
   if (options_.serve && asked) serve(UINT64_MAX);
   if (snapshots_) snapshots_->collect(), tell_unseen();
   if (options_.image_at_call) save_picture(frame_, options_.snapshot_prefix);
-  const bool stuck = work_.is_stuck();
-  if (stuck) report("stuck", seq_, "", "submitted work still waits for the value of a timeline semaphore at the end");
-  objects_.drop([stuck](unsigned kind, const Object& o) {  // what still runs is part of the time
-    if (kind == OF_Device && !stuck) DT_VK(*o.owner, vkDeviceWaitIdle)(o.owner->device);
+  bool stuck = false;
+  objects_.drop([&](unsigned kind, const Object& o) {  // what still runs is part of the time
+    if (kind != OF_Device) return false;
+    if (work_ends(static_cast<Device&>(*o.owner)))
+      DT_VK(*o.owner, vkDeviceWaitIdle)(o.owner->device);
+    else
+      stuck = true;
     return false;
   });
+  if (stuck)
+    report("stuck", seq_, "", "submitted work still waits at the end: for a timeline semaphore's value, or an event");
   ended_ = now_seconds();
   if (meter_) meter_->finish(seq_, !ends_.empty());
   finish();

@@ -77,7 +77,6 @@ void Player::answer_held() {
     for (Held& h : request_.held)
       if (!request_.met) h.why = "the call does not submit this command";
   } else {
-    expect_end();
     std::map<Device*, Taken> of;
     for (Held& h : request_.held)
       if (Device* device = find_held(h)) of[device].held.push_back(h);

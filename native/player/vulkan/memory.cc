@@ -118,8 +118,7 @@ void Player::take(Memory& memory, VkDeviceMemory of, uint64_t offset, std::strin
 
 // Bytes that the device stored. Where it may still have been at it, it may have got further or less far.
 void Player::compare(Device& device, const uint8_t* now, uint64_t offset, std::string_view bytes) {
-  expect_end();
-  DT_VK(device, vkDeviceWaitIdle)(device.device);
+  wait_idle(device);
   const bool equal = !memcmp(now, bytes.data(), bytes.size());
   if (!equal && work_.may_run()) return void(++uncompared_);
   ++compared_;

@@ -10,6 +10,7 @@
 namespace dt::play::vk {
 
 constexpr uint64_t LONG_NS = 60'000'000'000;  // nothing takes so long that comes to an end
+uint64_t longest_wait_ns();                   // DRAWTAP_LONGEST_WAIT in seconds, or LONG_NS
 
 // Functions of an instance or of a device, looked up when they are first needed.
 struct Table {
@@ -40,6 +41,9 @@ struct Device : Table {
   void* at = nullptr;
   bool captures = false;  // it has transform feedback
 };
+
+// Waits until the fence is signalled. Throws Error where that takes too long, or the device is lost.
+void expect_signal(Device& device, VkFence fence, const char* what);
 
 // A recorded call, and what becomes of it.
 struct Call {

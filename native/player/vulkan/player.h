@@ -150,7 +150,10 @@ class Player final : Arguments, Snapshots::Host {
   void watch_import(Call& c);
   void watch_signal(Call& c);
   [[noreturn]] void never_signalled() const;
-  void expect_end();
+  void watch_events(Call& c);
+  bool work_ends(Device& device);
+  void expect_end(Device& device);
+  void wait_idle(Device& device, VkQueue queue = nullptr) override;
   void queue_idle(Call& c);
 
   // ---- pictures of what commands drew (pictures.cc)
@@ -229,6 +232,7 @@ class Player final : Arguments, Snapshots::Host {
   uint64_t fakes_ = 0;
   std::unordered_map<uint64_t, VkQueryType> query_types_;
   Running work_;
+  bool awaits_events_ = false;
   std::string engine_;
   LateWaits late_;
 

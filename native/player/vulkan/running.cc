@@ -2,6 +2,7 @@
 #include "running.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "chain.h"
 
@@ -13,38 +14,47 @@ bool Running::may_run() const {
   return false;
 }
 
-namespace {
-
-// Calls `one` for the values of timelines in a submission: the semaphore, the value, and whether it is signalled.
-template <class Batch, class F> void chained_values(const Batch& batch, F&& one) {
-  for (auto* at = static_cast<const Chained*>(batch.pNext); at; at = at->next) {
-    if (at->stype != VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO) continue;
-    auto each = [&](auto* semaphores, uint32_t count, const uint64_t* values, uint32_t given, bool signals) {
-      for (uint32_t k = 0; semaphores && values && k < count && k < given; ++k)
-        one((uint64_t)semaphores[k], values[k], signals);
-    };
-    auto* of = reinterpret_cast<const VkTimelineSemaphoreSubmitInfo*>(at);
-    each(batch.pWaitSemaphores, batch.waitSemaphoreCount, of->pWaitSemaphoreValues, of->waitSemaphoreValueCount, false);
-    each(batch.pSignalSemaphores, batch.signalSemaphoreCount, of->pSignalSemaphoreValues, of->signalSemaphoreValueCount,
-         true);
-  }
+std::vector<uint64_t> Running::queues_of(uint64_t device) const {
+  std::vector<uint64_t> found;
+  for (auto& [handle, queue] : queues_)
+    if (queue.device == device && queue.submitted) found.push_back(handle);
+  return found;
 }
 
-template <class F> void timeline_values(const Call& c, F&& one) {
+namespace {
+
+// Calls `one(batch, semaphore, value, signals)` for the waits of each batch, then for its signals.
+template <class Batch, class F> void chained_values(const Batch& batch, uint64_t i, F&& one) {
+  const VkTimelineSemaphoreSubmitInfo none{}, *values = &none;
+  for (auto* at = static_cast<const Chained*>(batch.pNext); at; at = at->next)
+    if (at->stype == VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO)
+      values = reinterpret_cast<const VkTimelineSemaphoreSubmitInfo*>(at);
+  auto each = [&](auto* semaphores, uint32_t count, const uint64_t* of, uint32_t given, bool signals) {
+    for (uint32_t k = 0; semaphores && k < count; ++k)
+      one(i, (uint64_t)semaphores[k], of && k < given ? of[k] : 0, signals);
+  };
+  each(batch.pWaitSemaphores, batch.waitSemaphoreCount, values->pWaitSemaphoreValues, values->waitSemaphoreValueCount,
+       false);
+  each(batch.pSignalSemaphores, batch.signalSemaphoreCount, values->pSignalSemaphoreValues,
+       values->signalSemaphoreValueCount, true);
+}
+
+template <class F> void each_semaphore(const Call& c, F&& one) {
   for (uint64_t i = 0; i < c.arguments[1]; ++i) {
     if (c.number == number::vkQueueSubmit) {
-      chained_values(c.at<VkSubmitInfo>(2)[i], one);
+      chained_values(c.at<VkSubmitInfo>(2)[i], i, one);
       continue;
     }
     if (c.number == number::vkQueueBindSparse) {
-      chained_values(c.at<VkBindSparseInfo>(2)[i], one);
+      chained_values(c.at<VkBindSparseInfo>(2)[i], i, one);
       continue;
     }
     const auto& batch = c.at<VkSubmitInfo2>(2)[i];
-    for (uint32_t k = 0; batch.pWaitSemaphoreInfos && k < batch.waitSemaphoreInfoCount; ++k)
-      one((uint64_t)batch.pWaitSemaphoreInfos[k].semaphore, batch.pWaitSemaphoreInfos[k].value, false);
-    for (uint32_t k = 0; batch.pSignalSemaphoreInfos && k < batch.signalSemaphoreInfoCount; ++k)
-      one((uint64_t)batch.pSignalSemaphoreInfos[k].semaphore, batch.pSignalSemaphoreInfos[k].value, true);
+    auto each = [&](const VkSemaphoreSubmitInfo* infos, uint32_t count, bool signals) {
+      for (uint32_t k = 0; infos && k < count; ++k) one(i, (uint64_t)infos[k].semaphore, infos[k].value, signals);
+    };
+    each(batch.pWaitSemaphoreInfos, batch.waitSemaphoreInfoCount, false);
+    each(batch.pSignalSemaphoreInfos, batch.signalSemaphoreInfoCount, true);
   }
 }
 
@@ -55,28 +65,55 @@ void Running::submit(const Call& c, uint64_t device) {
   queue.device = device;
   const Signal by{&queue, ++queue.submitted};
   if (c.arguments[3]) fences_[c.arguments[3]] = by;
-  timeline_values(c, [&](uint64_t semaphore, uint64_t value, bool signals) {
-    if (signals) {
-      timelines_[semaphore][value] = by;
-      gets(semaphore, value);
-    } else if (auto it = values_.find(semaphore); it != values_.end() && value > it->second) {
-      uint64_t& awaited = awaited_[{c.arguments[0], semaphore}];
-      awaited = std::max(awaited, value);
-    }
+  std::vector<Batch> batches(c.arguments[1]);
+  each_semaphore(c, [&](uint64_t i, uint64_t semaphore, uint64_t value, bool signals) {
+    if (signals && value) timelines_[semaphore][value] = by;
+    if (values_.contains(semaphore)) (signals ? batches[i].signals : batches[i].waits).emplace_back(semaphore, value);
   });
+  for (Batch& batch : batches) {
+    batch.number = ++queue.batches;
+    if (queue.held.empty() && are_reached(batch.waits))
+      raise(batch.signals);
+    else
+      queue.held.push_back(std::move(batch)), ++held_;
+  }
+  go_on();
+}
+
+bool Running::are_reached(const Values& waits) const {
+  return std::all_of(waits.begin(), waits.end(), [this](auto& wait) {
+    auto it = values_.find(wait.first);
+    return it == values_.end() || it->second >= wait.second;
+  });
+}
+
+void Running::raise(const Values& signals) {
+  for (auto& [semaphore, value] : signals)
+    if (auto it = values_.find(semaphore); it != values_.end()) it->second = std::max(it->second, value);
+}
+
+// Work that a value lets go on may signal other values.
+void Running::go_on() {
+  for (bool more = held_ > 0; more;) {
+    more = false;
+    for (auto& [handle, queue] : queues_) {
+      for (; !queue.held.empty() && are_reached(queue.held.front().waits); queue.held.pop_front(), --held_) {
+        raise(queue.held.front().signals);
+        more = true;
+      }
+    }
+  }
 }
 
 void Running::gets(uint64_t semaphore, uint64_t value) {
-  if (auto it = values_.find(semaphore); it != values_.end()) it->second = std::max(it->second, value);
+  raise({{semaphore, value}});
+  go_on();
 }
 
-bool Running::is_stuck(uint64_t queue) {
-  std::erase_if(awaited_, [this](auto& each) {
-    auto it = values_.find(each.first.second);
-    return it == values_.end() || it->second >= each.second;
-  });
-  return std::any_of(awaited_.begin(), awaited_.end(),
-                     [queue](auto& each) { return !queue || each.first.first == queue; });
+void Running::imported(uint64_t semaphore) {
+  signalled_.erase(semaphore);
+  values_.erase(semaphore);
+  go_on();
 }
 
 void Running::made(uint64_t semaphore, const VkSemaphoreCreateInfo& info) {
@@ -89,50 +126,39 @@ void Running::made(uint64_t semaphore, const VkSemaphoreCreateInfo& info) {
   }
   imported(semaphore);  // one that is gone may have had the handle
   timelines_.erase(semaphore);
-  std::erase_if(awaited_, [semaphore](auto& each) { return each.first.second == semaphore; });
   if (!ours) return;
   if (timeline && timeline->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE)
     values_[semaphore] = timeline->initialValue;
   else
-    signalled_[semaphore] = 0;
+    signalled_[semaphore] = {};
 }
 
 void Running::signal(uint64_t semaphore, uint64_t queue) {
-  if (auto it = signalled_.find(semaphore); it != signalled_.end()) it->second = queue;
+  if (auto it = signalled_.find(semaphore); it != signalled_.end()) it->second = {queue, queues_[queue].batches};
 }
 
 bool Running::wait(const VkSemaphore* semaphores, uint32_t count) {
   for (uint32_t i = 0; semaphores && i < count; ++i) {
     auto it = signalled_.find((uint64_t)semaphores[i]);
     if (it == signalled_.end()) continue;
-    if (!it->second || is_stuck(it->second)) return false;
-    it->second = 0;
+    const Source by = std::exchange(it->second, {});
+    if (!by.queue) return false;
+    const auto& held = queues_[by.queue].held;
+    if (!held.empty() && held.front().number <= by.batch) return false;
   }
   return true;
 }
 
 bool Running::waits_end(const Call& c) {
-  const uint64_t queue = c.arguments[0];
-  auto each = [this, queue](const auto& batch) {
-    if (!wait(batch.pWaitSemaphores, batch.waitSemaphoreCount)) return false;
-    for (uint32_t k = 0; batch.pSignalSemaphores && k < batch.signalSemaphoreCount; ++k)
-      signal((uint64_t)batch.pSignalSemaphores[k], queue);
-    return true;
-  };
-  for (uint64_t i = 0; i < c.arguments[1]; ++i) {
-    if (c.number == number::vkQueueSubmit || c.number == number::vkQueueBindSparse) {
-      const bool known =
-          c.number == number::vkQueueSubmit ? each(c.at<VkSubmitInfo>(2)[i]) : each(c.at<VkBindSparseInfo>(2)[i]);
-      if (!known) return false;
-      continue;
-    }
-    const auto& batch = c.at<VkSubmitInfo2>(2)[i];
-    for (uint32_t k = 0; batch.pWaitSemaphoreInfos && k < batch.waitSemaphoreInfoCount; ++k)
-      if (!wait(&batch.pWaitSemaphoreInfos[k].semaphore, 1)) return false;
-    for (uint32_t k = 0; batch.pSignalSemaphoreInfos && k < batch.signalSemaphoreInfoCount; ++k)
-      signal((uint64_t)batch.pSignalSemaphoreInfos[k].semaphore, queue);
-  }
-  return true;
+  const uint64_t queue = c.arguments[0], before = queues_[queue].batches;
+  bool end = true;
+  each_semaphore(c, [&](uint64_t i, uint64_t semaphore, uint64_t, bool signals) {
+    const auto handle = (VkSemaphore)semaphore;
+    if (!signals) end = wait(&handle, 1) && end;
+    auto it = signals ? signalled_.find(semaphore) : signalled_.end();
+    if (it != signalled_.end()) it->second = {queue, before + i + 1};
+  });
+  return end;
 }
 
 void Running::done(const VkFence* fences, uint64_t count) {
@@ -142,6 +168,7 @@ void Running::done(const VkFence* fences, uint64_t count) {
 }
 
 void Running::reached(uint64_t semaphore, uint64_t value) {
+  gets(semaphore, value);
   auto it = timelines_.find(semaphore);
   if (it == timelines_.end()) return;
   const auto end = it->second.upper_bound(value);

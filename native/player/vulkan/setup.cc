@@ -258,8 +258,7 @@ void Player::destroy_device(Call& c) {
   argument(c, 0);
   auto* device = static_cast<Device*>(objects_.find(OF_Device, c.recorded(0))->owner);
   c.table = device;
-  expect_end();
-  DT_VK(*device, vkDeviceWaitIdle)(device->device);
+  wait_idle(*device);
   if (meter_) meter_->gone(*device);
   if (snapshots_) snapshots_->end(*device);
   for (auto& chain : swapchains_)

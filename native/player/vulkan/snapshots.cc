@@ -324,7 +324,7 @@ void Snapshots::fence(Submission& s) {
 
 void Snapshots::read(Device& device, Taken taken) {
   collect();
-  if (DT_VK(device, vkDeviceWaitIdle)(device.device) != VK_SUCCESS) throw Error(DT_E_ARGUMENT, "the device is lost");
+  host_.wait_idle(device, nullptr);
   Submission s;
   s.device = &device;
   VkCommandBuffer made = commands(s, device.family);
@@ -393,8 +393,7 @@ void Snapshots::free_room(Device& device, Room& room) {
 
 void Snapshots::take(Submission& s) {
   Device& device = *s.device;
-  if (DT_VK(device, vkWaitForFences)(device.device, 1, &s.fence, 1, LONG_NS) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "a submission whose draws are pictured does not end");
+  expect_signal(device, s.fence, "a submission whose draws are pictured");
   for (auto& taken : s.taken) {
     std::vector<AttachmentImage> images;
     for (auto& shot : taken.shots)

@@ -143,8 +143,9 @@ class Snapshots {
     // Says which contents are wanted, where these are no pictures.
     virtual void hold(Taken& taken, const Device& device) = 0;
     virtual void pictured(const Taken& taken, const std::vector<AttachmentImage>& images) = 0;
-    virtual VkImage image_of(uint64_t recorded) const = 0;  // nullptr: there is none now
-    virtual uint64_t name_of(VkImage image) const = 0;      // the recorded handle; 0: a window's
+    virtual VkImage image_of(uint64_t recorded) const = 0;      // nullptr: there is none now
+    virtual uint64_t name_of(VkImage image) const = 0;          // the recorded handle; 0: a window's
+    virtual void wait_idle(Device& device, VkQueue queue) = 0;  // nullptr: for all queues
 
    protected:
     ~Host() = default;

@@ -118,7 +118,7 @@ void Meter::made(Device& device) {
   if (!wishes_.counters.empty() && !gauge->pools.here.counters.empty() && gauges_.empty()) {
     VkAcquireProfilingLockInfoKHR lock{};
     lock.sType = VK_STRUCTURE_TYPE_ACQUIRE_PROFILING_LOCK_INFO_KHR;
-    lock.timeout = LONG_NS;
+    lock.timeout = longest_wait_ns();
     auto acquire = DT_VK(device, vkAcquireProfilingLockKHR);
     if (!acquire || acquire(device.device, &lock) != VK_SUCCESS)
       throw Error(DT_E_ARGUMENT, "the device's counters are in use elsewhere: its profiling lock cannot be had");
@@ -403,7 +403,7 @@ void Meter::collect(Gauge& gauge, bool wait, uint64_t number) {
   Device& device = gauge.pools.device;
   for (auto it = gauge.pending.begin(); it != gauge.pending.end();) {
     const bool wanted = wait && (number == UINT64_MAX || it->number == number);
-    const VkResult result = wanted ? DT_VK(device, vkWaitForFences)(device.device, 1, &it->fence, 1, LONG_NS)
+    const VkResult result = wanted ? DT_VK(device, vkWaitForFences)(device.device, 1, &it->fence, 1, longest_wait_ns())
                                    : DT_VK(device, vkGetFenceStatus)(device.device, it->fence);
     if (result == VK_TIMEOUT)
       throw Error(DT_E_ARGUMENT, "call " + std::to_string(it->seq) +

@@ -50,8 +50,7 @@ void Player::destroy_swapchain(Call& c) {
   Object object;
   if (!c.recorded(1) || !objects_.take(OF_SwapchainKHR, c.recorded(1), object)) return;
   auto* chain = reinterpret_cast<Swapchain*>(object.now);
-  expect_end();
-  DT_VK(*chain->device, vkDeviceWaitIdle)(chain->device->device);
+  wait_idle(*chain->device);
   drop_images(*chain);
   chain->device = nullptr;
   if (shown_ == chain) shown_ = nullptr;
@@ -224,8 +223,7 @@ void Player::copy_image(Device& device, VkQueue queue, VkImage image, uint32_t w
   VkCommandBufferBeginInfo begin{};
   begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  expect_end();
-  DT_VK(device, vkQueueWaitIdle)(queue);
+  wait_idle(device, queue);
   DT_VK(device, vkBeginCommandBuffer)(device.commands, &begin);
   VkBufferImageCopy region{};
   region.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
@@ -254,7 +252,6 @@ bool Player::read_converted(Picture& picture) {
   Taken taken;
   taken.bytes = uint64_t{shot.width} * shot.height * texel_bytes(shot.format, shot.aspect);
   taken.shots = {shot};
-  expect_end();
   Snapshots::Host& host = *this;
   picture_ = &picture;
   Snapshots(host, 0, false, false).read(device, std::move(taken));

@@ -2,6 +2,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "../../core/error.h"
@@ -11,10 +12,30 @@
 
 namespace dt::play::vk {
 
+uint64_t longest_wait_ns() {
+  static const uint64_t ns = [] {
+    const char* given = getenv("DRAWTAP_LONGEST_WAIT");
+    const unsigned long seconds = given ? strtoul(given, nullptr, 10) : 0;
+    return seconds ? std::min<uint64_t>(seconds, UINT32_MAX) * 1'000'000'000 : LONG_NS;
+  }();
+  return ns;
+}
+
+static std::string has_not_ended(const std::string& what) {
+  return what + " has not ended after " + std::to_string(longest_wait_ns() / 1'000'000'000) +
+         " s (DRAWTAP_LONGEST_WAIT=600 waits ten minutes)";
+}
+
+void expect_signal(Device& device, VkFence fence, const char* what) {
+  const VkResult result = DT_VK(device, vkWaitForFences)(device.device, 1, &fence, 1, longest_wait_ns());
+  if (result == VK_TIMEOUT) throw Error(DT_E_ARGUMENT, has_not_ended(what));
+  if (result != VK_SUCCESS) throw Error(DT_E_ARGUMENT, "the device is lost");
+}
+
 void Player::wait_fences(Call& c) {
   if (c.result() != VK_SUCCESS) return;
   build(c);
-  c.arguments[4] = LONG_NS;
+  c.arguments[4] = longest_wait_ns();
   if (invoke(c) == VK_TIMEOUT)
     fail(DT_E_ARGUMENT, "fences that were signalled in the recording are not signalled here");
   if (c.arguments[3] || c.arguments[1] == 1) work_.done(c.at<VkFence>(2), c.arguments[1]);
@@ -24,7 +45,7 @@ void Player::fence_status(Call& c) {
   if (c.result() != VK_SUCCESS) return;
   build(c);
   const auto fence = c.as<VkFence>(1);
-  if (DT_VK(*c.table, vkWaitForFences)(c.as<VkDevice>(0), 1, &fence, 1, LONG_NS) == VK_TIMEOUT)
+  if (DT_VK(*c.table, vkWaitForFences)(c.as<VkDevice>(0), 1, &fence, 1, longest_wait_ns()) == VK_TIMEOUT)
     fail(DT_E_ARGUMENT, "a fence that was signalled in the recording is not signalled here");
   work_.done(&fence, 1);
 }
@@ -32,7 +53,7 @@ void Player::fence_status(Call& c) {
 void Player::wait_semaphores(Call& c) {
   if (c.result() != VK_SUCCESS) return;
   build(c);
-  c.arguments[2] = LONG_NS;
+  c.arguments[2] = longest_wait_ns();
   if (invoke(c) == VK_TIMEOUT)
     fail(DT_E_ARGUMENT, "semaphores that were signalled in the recording are not signalled here");
   const auto* info = c.at<VkSemaphoreWaitInfo>(1);
@@ -55,7 +76,7 @@ void Player::semaphore_value(Call& c) {
   auto wait = DT_VK(*c.table, vkWaitSemaphores);
   if (!wait) wait = DT_VK(*c.table, vkWaitSemaphoresKHR);
   if (!wait) fail(DT_E_ARGUMENT, "the driver here has no timeline semaphores");
-  if (wait(c.as<VkDevice>(0), &info, LONG_NS) == VK_TIMEOUT)
+  if (wait(c.as<VkDevice>(0), &info, longest_wait_ns()) == VK_TIMEOUT)
     fail(DT_E_ARGUMENT, "a semaphore does not get the value here that it had in the recording");
   work_.reached(c.arguments[1], values[0]);
 }
@@ -63,7 +84,7 @@ void Player::semaphore_value(Call& c) {
 void Player::event_status(Call& c) {
   if (c.result() != VK_EVENT_SET) return;
   build(c);
-  const double until = now_seconds() + LONG_NS * 1e-9;
+  const double until = now_seconds() + static_cast<double>(longest_wait_ns()) * 1e-9;
   while (DT_VK(*c.table, vkGetEventStatus)(c.as<VkDevice>(0), c.as<VkEvent>(1)) != VK_EVENT_SET) {
     if (now_seconds() > until) fail(DT_E_ARGUMENT, "an event that was set in the recording is not set here");
     sched_yield();
@@ -80,11 +101,38 @@ void Player::never_signalled() const {
   fail(DT_E_FORMAT, "it waits for a semaphore that no call before it signals: the recording lacks one");
 }
 
-// Before all that waits for submitted work.
-void Player::expect_end() {
+// Says whether all submitted work ends in time. Work that waits for an event may wait for ever.
+bool Player::work_ends(Device& device) {
+  if (work_.is_stuck()) return false;
+  if (!awaits_events_) return true;
+  VkFenceCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+  VkFence fence = nullptr;
+  if (DT_VK(device, vkCreateFence)(device.device, &info, nullptr, &fence) != VK_SUCCESS)
+    throw Error(DT_E_ARGUMENT, "there is no memory for a fence");
+  for (const uint64_t queue : work_.queues_of(reinterpret_cast<uint64_t>(static_cast<Table*>(&device)))) {
+    if (DT_VK(device, vkQueueSubmit)((VkQueue)queue, 0, nullptr, fence) != VK_SUCCESS) break;
+    if (DT_VK(device, vkWaitForFences)(device.device, 1, &fence, 1, longest_wait_ns()) == VK_TIMEOUT) return false;
+    DT_VK(device, vkResetFences)(device.device, 1, &fence);
+  }
+  DT_VK(device, vkDestroyFence)(device.device, fence, nullptr);
+  return true;
+}
+
+void Player::expect_end(Device& device) {
   if (work_.is_stuck())
     fail(DT_E_FORMAT, "submitted work waits for a timeline semaphore's value that no call before this one signals");
+  if (!work_ends(device)) fail(DT_E_ARGUMENT, has_not_ended("submitted work that waits for an event"));
 }
+
+void Player::wait_idle(Device& device, VkQueue queue) {
+  expect_end(device);
+  const VkResult result =
+      queue ? DT_VK(device, vkQueueWaitIdle)(queue) : DT_VK(device, vkDeviceWaitIdle)(device.device);
+  if (result != VK_SUCCESS) fail(DT_E_ARGUMENT, "the device is lost");
+}
+
+void Player::watch_events(Call&) { awaits_events_ = true; }
 
 void Player::watch_signal(Call& c) {
   const auto* info = c.at<VkSemaphoreSignalInfo>(1);
@@ -92,7 +140,8 @@ void Player::watch_signal(Call& c) {
 }
 
 void Player::queue_idle(Call& c) {
-  if (succeeded(c)) expect_end();
+  const Object* of = objects_.find(c.number == number::vkDeviceWaitIdle ? OF_Device : OF_Queue, c.recorded(0));
+  if (of && succeeded(c)) expect_end(static_cast<Device&>(*of->owner));
   generic(c);
   if (!succeeded(c)) return;
   work_.idle(c.number == number::vkDeviceWaitIdle ? 0 : c.arguments[0], reinterpret_cast<uint64_t>(c.table));
