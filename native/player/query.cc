@@ -6,6 +6,7 @@
 
 #include "../common/json.h"
 #include "../core/text.h"
+#include "../mirror/texture_targets.h"
 #include "play.h"
 #include "sizes.h"
 #include "windows.h"
@@ -18,23 +19,6 @@ using gl::ask;
 
 constexpr int MOST_VALUES = 4096, MOST_LEVELS = 20;
 
-struct Target {
-  uint32_t target, binding;
-  const char* name;
-};
-const Target TARGETS[] = {
-    {GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D, "GL_TEXTURE_2D"},
-    {GL_TEXTURE_CUBE_MAP, GL_TEXTURE_BINDING_CUBE_MAP, "GL_TEXTURE_CUBE_MAP"},
-    {GL_TEXTURE_3D, GL_TEXTURE_BINDING_3D, "GL_TEXTURE_3D"},
-    {GL_TEXTURE_2D_ARRAY, GL_TEXTURE_BINDING_2D_ARRAY, "GL_TEXTURE_2D_ARRAY"},
-    {GL_TEXTURE_1D, GL_TEXTURE_BINDING_1D, "GL_TEXTURE_1D"},
-    {GL_TEXTURE_1D_ARRAY, GL_TEXTURE_BINDING_1D_ARRAY, "GL_TEXTURE_1D_ARRAY"},
-    {GL_TEXTURE_RECTANGLE, GL_TEXTURE_BINDING_RECTANGLE, "GL_TEXTURE_RECTANGLE"},
-    {GL_TEXTURE_BUFFER, GL_TEXTURE_BINDING_BUFFER, "GL_TEXTURE_BUFFER"},
-    {GL_TEXTURE_2D_MULTISAMPLE, GL_TEXTURE_BINDING_2D_MULTISAMPLE, "GL_TEXTURE_2D_MULTISAMPLE"},
-    {GL_TEXTURE_2D_MULTISAMPLE_ARRAY, GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY, "GL_TEXTURE_2D_MULTISAMPLE_ARRAY"},
-    {GL_TEXTURE_CUBE_MAP_ARRAY, GL_TEXTURE_BINDING_CUBE_MAP_ARRAY, "GL_TEXTURE_CUBE_MAP_ARRAY"},
-    {GL_TEXTURE_EXTERNAL_OES, GL_TEXTURE_BINDING_EXTERNAL_OES, "GL_TEXTURE_EXTERNAL_OES"}};
 const char* const FACES[] = {"GL_TEXTURE_CUBE_MAP_POSITIVE_X", "GL_TEXTURE_CUBE_MAP_NEGATIVE_X",
                              "GL_TEXTURE_CUBE_MAP_POSITIVE_Y", "GL_TEXTURE_CUBE_MAP_NEGATIVE_Y",
                              "GL_TEXTURE_CUBE_MAP_POSITIVE_Z", "GL_TEXTURE_CUBE_MAP_NEGATIVE_Z"};
@@ -146,19 +130,25 @@ class Asker {
     return true;
   }
 
-  void ask_list(Way way, const std::string& prefix, auto&& integers, auto&& reals) {
+  // Asks each question of this way once more that the context has not refused. `ask` returns false where it refuses
+  // one.
+  template <class F> void each_query(Way way, F&& ask) {
     auto& list = g_queries[way];
     auto& unknown = p_.unknown_queries[c_->id * WAYS + way];
     unknown.resize(list.count);
-    for (unsigned i = 0; i < list.count; ++i) {
-      const Query& q = list.queries[i];
-      std::string path = prefix + q.name;
-      if (unknown[i] || !wanted(path)) continue;
-      if (!answer(
-              q, path, [&](int32_t* v) { integers(q.pname, v); }, [&](float* v) { reals(q.pname, v); }) &&
-          way != ASK_ATTACHMENT && way != ASK_PROGRAM && way != ASK_LEVEL && way != ASK_TEXTURE)
-        unknown[i] = 1;
-    }
+    for (unsigned i = 0; i < list.count; ++i)
+      if (!unknown[i]) unknown[i] = !ask(list.queries[i]);
+  }
+
+  void ask_list(Way way, const std::string& prefix, auto&& integers, auto&& reals) {
+    const bool depends = way == ASK_ATTACHMENT || way == ASK_PROGRAM || way == ASK_LEVEL || way == ASK_TEXTURE;
+    each_query(way, [&](const Query& q) {
+      const std::string path = prefix + q.name;
+      return !wanted(path) ||
+             answer(
+                 q, path, [&](int32_t* v) { integers(q.pname, v); }, [&](float* v) { reals(q.pname, v); }) ||
+             depends;
+    });
   }
 
   void strings() {
@@ -177,42 +167,31 @@ class Asker {
   }
 
   void plain() {
-    auto& list = g_queries[ASK_GET];
-    auto& unknown = p_.unknown_queries[c_->id * WAYS + ASK_GET];
-    unknown.resize(list.count);
-    for (unsigned i = 0; i < list.count; ++i) {
-      const Query& q = list.queries[i];
-      std::string path = (q.limit ? "limits." : "context.") + std::string(q.name);
-      if (unknown[i] || !wanted(path)) continue;
-      bool known;
-      if (q.kind == K_LONG && driver::glGetInteger64v && c_->version >= 30) {
-        int64_t v[4] = {};
-        driver::glGetInteger64v(q.pname, v);
-        known = ok();
-        if (known) line(path, std::to_string(v[0]));
-      } else {
-        known = answer(
-            q, path, [&](int32_t* v) { driver::glGetIntegerv(q.pname, v); },
-            [&](float* v) { driver::glGetFloatv(q.pname, v); });
-      }
-      if (!known && q.count) unknown[i] = 1;
-    }
+    each_query(ASK_GET, [&](const Query& q) {
+      const std::string path = (q.limit ? "limits." : "context.") + std::string(q.name);
+      if (!wanted(path)) return true;
+      if (q.kind != K_LONG || !driver::glGetInteger64v || c_->version < 30)
+        return answer(
+                   q, path, [&](int32_t* v) { driver::glGetIntegerv(q.pname, v); },
+                   [&](float* v) { driver::glGetFloatv(q.pname, v); }) ||
+               !q.count;
+      int64_t v[4] = {};
+      driver::glGetInteger64v(q.pname, v);
+      const bool known = ok();
+      if (known) line(path, std::to_string(v[0]));
+      return known || !q.count;
+    });
     caps(ASK_ENABLED, "context.enabled.", driver::glIsEnabled);
   }
 
   void caps(Way way, const std::string& prefix, uint8_t (*is)(uint32_t)) {
-    auto& list = g_queries[way];
-    auto& unknown = p_.unknown_queries[c_->id * WAYS + way];
-    unknown.resize(list.count);
-    for (unsigned i = 0; i < list.count; ++i) {
-      std::string path = prefix + list.queries[i].name;
-      if (unknown[i] || !wanted(path)) continue;
-      uint8_t on = is(list.queries[i].pname);
-      if (ok())
-        line(path, on ? "true" : "false");
-      else
-        unknown[i] = 1;
-    }
+    each_query(way, [&](const Query& q) {
+      const std::string path = prefix + q.name;
+      if (!wanted(path)) return true;
+      const bool on = is(q.pname), known = ok();
+      if (known) line(path, on ? "true" : "false");
+      return known;
+    });
   }
 
   void indexed() {
@@ -280,34 +259,26 @@ class Asker {
       else if (u)
         break;
       std::string prefix = "context.texture_units[" + std::to_string(u) + "].";
-      auto& list = g_queries[ASK_UNIT];
-      auto& unknown = p_.unknown_queries[c_->id * WAYS + ASK_UNIT];
-      unknown.resize(list.count);
       std::vector<std::pair<const Query*, int32_t>> bound;
       bool any = u == 0 || unit == active;
-      for (unsigned i = 0; i < list.count; ++i) {
-        const Query& q = list.queries[i];
-        if (q.kind != K_NAME || unknown[i]) continue;
+      each_query(ASK_UNIT, [&](const Query& q) {
+        if (q.kind != K_NAME) return true;
         int32_t v[4] = {};
         driver::glGetIntegerv(q.pname, v);
-        if (!ok()) {
-          unknown[i] = 1;
-          continue;
-        }
+        if (!ok()) return false;
         bound.emplace_back(&q, v[0]);
         any = any || v[0];
-      }
+        return true;
+      });
       if (any)
         for (auto& [q, v] : bound) line(prefix + q->name, value_of(*q, &v, 1));
-      if (u < std::max(fixed, coordinates))
-        for (unsigned i = 0; i < list.count; ++i) {
-          const Query& q = list.queries[i];
-          if (q.kind == K_FLOAT && !unknown[i] && u < coordinates && wanted(prefix + q.name) &&
-              !answer(
-                  q, prefix + q.name, [&](int32_t* v) { driver::glGetIntegerv(q.pname, v); },
-                  [&](float* v) { driver::glGetFloatv(q.pname, v); }))
-            unknown[i] = 1;
-        }
+      if (u < coordinates)
+        each_query(ASK_UNIT, [&](const Query& q) {
+          return q.kind != K_FLOAT || !wanted(prefix + q.name) ||
+                 answer(
+                     q, prefix + q.name, [&](int32_t* v) { driver::glGetIntegerv(q.pname, v); },
+                     [&](float* v) { driver::glGetFloatv(q.pname, v); });
+        });
       if (u < fixed) {
         caps(ASK_UNIT_ENABLED, prefix + "enabled.", driver::glIsEnabled);
         if (driver::glGetTexEnviv && driver::glGetTexEnvfv)
@@ -564,8 +535,8 @@ class Asker {
   void textures() {
     if (!driver::glBindTexture || !driver::glGetTexParameteriv || !driver::glGetTexParameterfv) return;
     bool levels = driver::glGetTexLevelParameteriv && (c_->api == 1 || c_->version >= 31);
-    std::map<const Target*, uint32_t> before;
-    for (auto& t : TARGETS) {
+    std::map<const gl::TextureTarget*, uint32_t> before;
+    for (auto& t : gl::TEXTURE_TARGETS) {
       auto v = static_cast<uint32_t>(integer(t.binding, -1));
       if (v != ~0u) before[&t] = v;
     }
@@ -574,8 +545,8 @@ class Asker {
       if (name && std::none_of(all.begin(), all.end(), [n = name](auto& o) { return o.second == n; }))
         all.emplace_back(recorded(TEXTURE, name), name);
     for (auto& [was, now] : all) {
-      const Target* target = nullptr;
-      for (auto& t : TARGETS) {
+      const gl::TextureTarget* target = nullptr;
+      for (auto& t : gl::TEXTURE_TARGETS) {
         if (!before.contains(&t)) continue;
         driver::glBindTexture(t.target, now);
         if (ok()) {

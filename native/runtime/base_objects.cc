@@ -385,7 +385,7 @@ void Base::take_attachment(uint32_t target, uint32_t point) {
     return tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", GL_FRAMEBUFFER, point,
                                                                  face, name, level);
   // The kind of the object decides which call attaches it.
-  for (auto& candidate : TARGETS) {
+  for (auto& candidate : gl::TEXTURE_TARGETS) {
     const int32_t was = get(candidate.binding, -1);
     if (was < 0) continue;
     d.glBindTexture(candidate.target, name);

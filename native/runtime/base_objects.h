@@ -1,5 +1,6 @@
 // The queries for textures and other objects, and the ways to get their content out of a driver.
 #pragma once
+#include "../mirror/texture_targets.h"
 #include "base.h"
 #include "gl_enums.h"
 
@@ -10,24 +11,6 @@ namespace hook {
 inline constexpr uint32_t LEAST_SEARCHED = 1u << 16;
 inline constexpr int32_t MOST_LEVELS = 17;
 inline constexpr uint64_t MOST_BUFFER = 1ull << 32;
-
-struct TargetBinding {
-  uint32_t target, binding;
-  const char* name;
-};
-inline const TargetBinding TARGETS[] = {
-    {GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D, "GL_TEXTURE_2D"},
-    {GL_TEXTURE_CUBE_MAP, GL_TEXTURE_BINDING_CUBE_MAP, "GL_TEXTURE_CUBE_MAP"},
-    {GL_TEXTURE_3D, GL_TEXTURE_BINDING_3D, "GL_TEXTURE_3D"},
-    {GL_TEXTURE_2D_ARRAY, GL_TEXTURE_BINDING_2D_ARRAY, "GL_TEXTURE_2D_ARRAY"},
-    {GL_TEXTURE_1D, GL_TEXTURE_BINDING_1D, "GL_TEXTURE_1D"},
-    {GL_TEXTURE_RECTANGLE, GL_TEXTURE_BINDING_RECTANGLE, "GL_TEXTURE_RECTANGLE"},
-    {GL_TEXTURE_1D_ARRAY, GL_TEXTURE_BINDING_1D_ARRAY, "GL_TEXTURE_1D_ARRAY"},
-    {GL_TEXTURE_BUFFER, GL_TEXTURE_BINDING_BUFFER, "GL_TEXTURE_BUFFER"},
-    {GL_TEXTURE_CUBE_MAP_ARRAY, GL_TEXTURE_BINDING_CUBE_MAP_ARRAY, "GL_TEXTURE_CUBE_MAP_ARRAY"},
-    {GL_TEXTURE_2D_MULTISAMPLE, GL_TEXTURE_BINDING_2D_MULTISAMPLE, "GL_TEXTURE_2D_MULTISAMPLE"},
-    {GL_TEXTURE_2D_MULTISAMPLE_ARRAY, GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY, "GL_TEXTURE_2D_MULTISAMPLE_ARRAY"},
-    {GL_TEXTURE_EXTERNAL_OES, GL_TEXTURE_BINDING_EXTERNAL_OES, "GL_TEXTURE_EXTERNAL_OES"}};
 
 // Formats and types that OpenGL ES takes together with an internal format; desktop OpenGL takes any that are of one
 // kind.

@@ -13,9 +13,9 @@ namespace hook {
 using namespace gl;
 
 void Base::take_texture(uint32_t name) {
-  const TargetBinding* bound = nullptr;
+  const gl::TextureTarget* bound = nullptr;
   int32_t was = 0;
-  for (auto& candidate : TARGETS) {
+  for (auto& candidate : gl::TEXTURE_TARGETS) {
     // The driver refuses a target that the context does not have, and a texture of another kind.
     was = get(candidate.binding, -1);
     if (was < 0) continue;
