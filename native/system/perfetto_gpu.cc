@@ -1,21 +1,43 @@
 // Numbers of fields are facts of Perfetto's protocol (protos/perfetto/trace/gpu, common/gpu_counter_descriptor).
 #include "perfetto_gpu.h"
 
+#include <bit>
+#include <span>
+
 namespace dt::kernel {
 namespace {
 
 constexpr size_t k_most_words = size_t{1} << 22;
+constexpr size_t k_most_columns = 15;
 constexpr uint64_t k_no_word = (uint64_t{1} << 56) - 1;
 
-// A text of a row is a word, or one that is looked up when the row is read: names may come after what they name.
-enum Lookup : uint64_t { is_word, is_queue, is_stage, is_counter, is_unit, is_process };
-uint64_t later(Lookup what, uint64_t number) { return uint64_t{what} << 56 | (number & k_no_word); }
+// The manner in which a column gets its value from a field. A text of a row is a word, or one that is looked up when
+// the row is read: names may come after what they name.
+enum Read : uint8_t {
+  is_word,
+  is_queue,
+  is_stage,
+  is_counter,
+  is_unit,
+  is_process,
+  is_number,
+  is_real_number,  // of an integer
+  is_one_of,
+  is_owner,  // the process of a context, and its name
+  is_owner_name,
+  is_function,  // what was interned by this number
+  is_specification,
+  is_pair,  // of several, as is a handle
+  is_handle,
+  is_time,  // of the event
+  is_description
+};
+uint64_t later(Read what, uint64_t number) { return uint64_t{what} << 56 | (number & k_no_word); }
 
-constexpr Type k_i32 = Type::i32, k_u32 = Type::u32, k_u64 = Type::u64, k_f64 = Type::f64, k_text = Type::text;
+constexpr Type k_i32 = Type::i32, k_u32 = Type::u32, k_f64 = Type::f64, k_text = Type::text;
 
-template <size_t N> const char* one_of(const char* const (&names)[N], uint64_t number) {
-  return number < N ? names[number] : "";
-}
+using WordList = std::span<const char* const>;
+const char* one_of(WordList names, uint64_t number) { return number < names.size() ? names[number] : ""; }
 
 constexpr const char* k_units[] = {"",          "bit",        "kilobit",     "megabit",     "gigabit",    "terabit",
                                    "petabit",   "byte",       "kilobyte",    "megabyte",    "gigabyte",   "terabyte",
@@ -43,24 +65,155 @@ std::string pair_of(View data) {
   return said;
 }
 
+uint64_t found(const std::unordered_map<uint64_t, uint64_t>& words, uint64_t iid) {
+  auto it = words.find(iid);
+  return it == words.end() ? k_no_word : it->second;
+}
+
+}  // namespace
+
+// A field and the column that it goes to. Without a name: the column before, where the message lacks the fields above.
+struct GpuSource {
+  uint32_t field;
+  const char* column;
+  Type type = Type::u64;
+  Read how = is_number;
+  WordList words = {};
+  bool is_zero = false;  // where the message leaves it out
+};
+
+namespace {
+
+constexpr GpuSource k_stages[] = {{1, "event_id"},
+                                  {11, "gpu_id", k_i32},
+                                  {13, "queue_id"},
+                                  {3, nullptr},
+                                  {13, "queue", k_text, is_specification},
+                                  {3, nullptr, k_text, is_queue},
+                                  {17, "stage", k_text, is_word},  // a name of its own
+                                  {14, nullptr, k_text, is_specification},
+                                  {4, nullptr, k_text, is_stage},
+                                  {2, "duration_ns"},
+                                  {5, "context"},
+                                  {5, "pid", k_i32, is_owner},
+                                  {5, "process", k_text, is_owner_name},
+                                  {10, "submission_id", k_u32},
+                                  {8, "render_target"},
+                                  {9, "render_pass"},
+                                  {12, "command_buffer"},
+                                  {16, "render_pass_instance"},
+                                  {6, "extra", k_text, is_pair},
+                                  {7, nullptr, k_text, is_description}};
+constexpr GpuSource k_memory[] = {{1, "source", k_text, is_one_of, k_sources},
+                                  {2, "operation", k_text, is_one_of, k_operations},
+                                  {4, "pid", k_i32},
+                                  {4, "process", k_text, is_process},
+                                  {5, "address"},
+                                  {6, "size"},
+                                  {7, "caller", k_text, is_function},
+                                  {8, "scope", k_text, is_one_of, k_scopes},
+                                  {16, "device"},
+                                  {17, "device_memory"},
+                                  {18, "memory_type", k_u32},
+                                  {19, "heap", k_u32},
+                                  {20, "object"},
+                                  {3, nullptr, Type::u64, is_time}};
+constexpr GpuSource k_names[] = {
+    {1, "pid", k_i32}, {2, "device"}, {3, "object_type", k_i32}, {4, "object"}, {5, "name", k_text, is_word}};
+constexpr GpuSource k_submits[] = {{2, "pid", k_i32},
+                                   {2, "process", k_text, is_process},
+                                   {3, "tid", k_i32},
+                                   {4, "queue"},
+                                   {6, "submission_id", k_u32},
+                                   {1, "duration_ns"},
+                                   {5, "command_buffers", k_text, is_handle}};
+constexpr GpuSource k_logs[] = {
+    {1, "severity", k_text, is_one_of, k_severities}, {2, "tag", k_text, is_word}, {3, "message", k_text, is_word}};
+// The same as the event of ftrace of that name, whose fields stand in this order.
+constexpr GpuSource k_totals[] = {{1, "gpu_id", k_u32, is_number, {}, true},
+                                  {2, "pid", k_u32, is_number, {}, true},
+                                  {3, "size", Type::u64, is_number, {}, true}};
+constexpr GpuSource k_counters[] = {
+    {1, "gpu_id", k_i32, is_number, {}, true},  // the descriptor's, not the counter's
+    {1, "counter_id", k_u32, is_number, {}, true}, {1, "name", k_text, is_counter, {}, true}, {3, "value", k_f64},
+    {2, nullptr, k_f64, is_real_number},           {1, "unit", k_text, is_unit, {}, true}};
+
 }  // namespace
 
 struct PerfettoGpu::Event {
   uint32_t cls, present = 0;
-  std::vector<uint64_t> values;
-  Event(uint32_t c, size_t n) : cls(c), values(n) {}
-  void set(size_t field, uint64_t value) {
-    values[field] = value;
-    present |= 1u << field;
+  int64_t t;
+  std::array<uint64_t, k_most_columns> values{};
+  std::array<uint8_t, k_most_columns> from;  // by column that is present: its source
+  std::string list;                          // the text of the column `list_column`
+  size_t columns, list_column = 0;
+  Event(const Shape& shape, int64_t at) : cls(shape.cls), t(at), columns(shape.columns) {}
+  bool has(size_t column) const { return present >> column & 1; }
+  void set(const Target& to, uint64_t value) {
+    if (has(to.column) && from[to.column] < to.rank) return;
+    values[to.column] = value;
+    from[to.column] = to.rank;
+    present |= 1u << to.column;
   }
 };
 
-uint32_t PerfettoGpu::class_of(const char* name, std::initializer_list<std::pair<const char*, Type>> fields) {
-  auto it = class_of_.find(name);
-  if (it != class_of_.end()) return it->second;
+const PerfettoGpu::Shape& PerfettoGpu::shape_of(const char* name, Sources sources) {
+  auto [it, is_new] = shapes_.try_emplace(sources.data());
+  Shape& shape = it->second;
+  if (!is_new) return shape;
   std::vector<FieldInfo> all;
-  for (auto& [field, type] : fields) all.push_back({field, {type, Type::u64}});
-  return class_of_.emplace(name, add_(name, std::move(all))).first->second;
+  for (auto& source : sources) {
+    if (source.column) all.push_back({source.column, {source.type, Type::u64}});
+    const Target target{&source, static_cast<uint8_t>(all.size() - 1), static_cast<uint8_t>(&source - sources.data())};
+    shape.by_field[source.field].push_back(target);
+    if (source.is_zero) shape.by_field[0].push_back(target);
+  }
+  shape.columns = all.size();
+  shape.cls = add_(name, std::move(all));
+  return shape;
+}
+
+PerfettoGpu::Event PerfettoGpu::read(const Shape& shape, int64_t t, View body, const Sequence& s) {
+  Event e(shape, t);
+  Proto f(body);
+  do {
+    if (f.field >= shape.by_field.size()) continue;
+    for (auto& target : shape.by_field[f.field])
+      target.source->how == is_number ? e.set(target, f.value) : take(e, target, f, s);  // numbers are most of them
+  } while (f.next());
+  cut_ += f.cut;
+  if (!e.list.empty()) e.values[e.list_column] = word(e.list);
+  return e;
+}
+
+void PerfettoGpu::take(Event& e, const Target& target, const Proto& f, const Sequence& s) {
+  const GpuSource& source = *target.source;
+  auto set = [&](uint64_t value) { e.set(target, value); };
+  switch (source.how) {
+    case is_real_number: return set(std::bit_cast<uint64_t>(static_cast<double>(static_cast<int64_t>(f.value))));
+    case is_word: return set(word(f.bytes));
+    case is_one_of: return set(word(one_of(source.words, f.value)));
+    case is_function: return set(found(s.functions, f.value));
+    case is_specification: return set(found(s.specifications, f.value));
+    case is_owner:
+    case is_owner_name: {
+      auto it = s.processes.find(f.value);
+      if (it == s.processes.end() || !it->second) return;
+      return set(source.how == is_owner ? it->second : later(is_process, it->second));
+    }
+    case is_pair:
+    case is_handle:
+      if (source.how == is_pair) append(e.list, pair_of(f.bytes), ' ');
+      if (source.how == is_handle)
+        for (uint64_t handle : packed(f)) append(e.list, std::to_string(handle), ' ');
+      e.list_column = target.column;
+      return set(k_no_word);
+    case is_time:
+      if (f.value) e.t = static_cast<int64_t>(f.value);
+      return;
+    case is_description: return specifications(f.bytes);
+    default: return set(later(source.how, f.value));
+  }
 }
 
 uint64_t PerfettoGpu::word(View text) {
@@ -81,13 +234,19 @@ void PerfettoGpu::packet(const GpuPacket& p) {
   while (defaults.next())
     if (defaults.field == 58 && !defaults.wire) s.clock = defaults.value;
   intern(s, p.interned);
+  auto put = [&](const char* name, Sources sources) { add(p, read(shape_of(name, sources), p.t, p.body, s), s); };
   switch (p.kind) {
-    case 52: counters(p); break;
-    case 53: stage(p, s); break;
-    case 62: memory(p, s); break;
-    case 63: log(p); break;
-    case 65: vulkan(p); break;
-    case 71: total(p); break;
+    case 52: counters(p, s); break;
+    case 53: {
+      // A packet that only describes queues and stages has no id.
+      Event e = read(shape_of("gpu_render_stage", k_stages), p.t, p.body, s);
+      if (e.has(0)) add(p, e, s);
+      break;
+    }
+    case 62: put("vulkan_memory", k_memory); break;
+    case 63: put("gpu_log", k_logs); break;
+    case 65: vulkan(p, s); break;
+    case 71: put("gpu_mem_total", k_totals); break;
     default: break;
   }
 }
@@ -110,102 +269,6 @@ void PerfettoGpu::intern(Sequence& s, View data) {
   }
 }
 
-struct StageColumns {
-  enum Of {
-    event_id,
-    gpu_id,
-    queue_id,
-    queue,
-    stage,
-    duration,
-    context,
-    pid,
-    process,
-    submission,
-    target,
-    pass,
-    buffer,
-    instance,
-    extra,
-    count
-  };
-};
-
-void PerfettoGpu::stage(const GpuPacket& p, const Sequence& s) {
-  using enum StageColumns::Of;
-  Event e(class_of("gpu_render_stage", {{"event_id", k_u64},
-                                        {"gpu_id", k_i32},
-                                        {"queue_id", k_u64},
-                                        {"queue", k_text},
-                                        {"stage", k_text},
-                                        {"duration_ns", k_u64},
-                                        {"context", k_u64},
-                                        {"pid", k_i32},
-                                        {"process", k_text},
-                                        {"submission_id", k_u32},
-                                        {"render_target", k_u64},
-                                        {"render_pass", k_u64},
-                                        {"command_buffer", k_u64},
-                                        {"render_pass_instance", k_u64},
-                                        {"extra", k_text}}),
-          count);
-  Proto f(p.body);
-  auto named = [&](uint64_t iid) {
-    auto it = s.specifications.find(iid);
-    return it == s.specifications.end() ? k_no_word : it->second;
-  };
-  std::string more;
-  uint64_t owner = 0;
-  bool interned_queue = false, interned_stage = false;
-  while (f.next()) {
-    switch (f.field) {
-      case 1: e.set(event_id, f.value); break;
-      case 2: e.set(duration, f.value); break;
-      case 3:
-        if (interned_queue) break;
-        e.set(queue_id, f.value);
-        e.set(queue, later(is_queue, f.value));
-        break;
-      case 4:
-        if (!interned_stage) e.set(stage, later(is_stage, f.value));
-        break;
-      case 5: {
-        e.set(context, f.value);
-        auto it = s.processes.find(f.value);
-        if (it != s.processes.end()) owner = it->second;
-        break;
-      }
-      case 6: append(more, pair_of(f.bytes), ' '); break;
-      case 7: specifications(f.bytes); break;
-      case 8: e.set(target, f.value); break;
-      case 9: e.set(pass, f.value); break;
-      case 10: e.set(submission, f.value); break;
-      case 11: e.set(gpu_id, f.value); break;
-      case 12: e.set(buffer, f.value); break;
-      case 13:
-        interned_queue = true;
-        e.set(queue_id, f.value);
-        e.set(queue, named(f.value));
-        break;
-      case 14:
-        interned_stage = true;
-        e.set(stage, named(f.value));
-        break;
-      case 16: e.set(instance, f.value); break;
-      case 17:
-        interned_stage = true;  // a name of its own stands before the stage's name
-        e.set(stage, word(f.bytes));
-        break;
-      default: break;
-    }
-  }
-  cut_ += f.cut;
-  if (owner) e.set(pid, owner), e.set(process, later(is_process, owner));
-  if (!more.empty()) e.set(extra, word(more));
-  // A packet that only describes queues and stages has no id.
-  if (e.present & 1u << event_id) add(p, p.t, e);
-}
-
 void PerfettoGpu::specifications(View data) {
   if (!queues_.empty() || !stages_.empty()) return;
   Proto p(data);
@@ -219,8 +282,7 @@ void PerfettoGpu::specifications(View data) {
   }
 }
 
-void PerfettoGpu::counters(const GpuPacket& p) {
-  enum { gpu_id, counter_id, name, value, unit, count };
+void PerfettoGpu::counters(const GpuPacket& p, const Sequence& s) {
   std::vector<View> counters;
   uint64_t gpu = 0;
   bool interned = false;
@@ -237,27 +299,11 @@ void PerfettoGpu::counters(const GpuPacket& p) {
     return;
   }
   if (counters.empty()) return;
-  uint32_t cls = class_of(
-      "gpu_counter", {{"gpu_id", k_i32}, {"counter_id", k_u32}, {"name", k_text}, {"value", k_f64}, {"unit", k_text}});
+  const Shape& shape = shape_of("gpu_counter", k_counters);
   for (View one : counters) {
-    Event e(cls, count);
-    Proto c(one);
-    uint64_t id = 0;
-    while (c.next()) {
-      if (c.field == 1) id = c.value;
-      if (c.field == 2 || c.field == 3) {
-        double number = static_cast<double>(static_cast<int64_t>(c.value));
-        uint64_t bits = c.value;
-        if (c.field == 2) memcpy(&bits, &number, 8);
-        e.set(value, bits);
-      }
-    }
-    if (!(e.present & 1u << value)) continue;
-    e.set(gpu_id, gpu);
-    e.set(counter_id, id);
-    e.set(name, later(is_counter, id));
-    e.set(unit, later(is_unit, id));
-    add(p, p.t, e);
+    Event e = read(shape, p.t, one, s);
+    e.values[0] = gpu;
+    if (e.has(3)) add(p, e, s);
   }
 }
 
@@ -282,127 +328,21 @@ void PerfettoGpu::describe(View data) {
   }
 }
 
-void PerfettoGpu::memory(const GpuPacket& p, const Sequence& s) {
-  enum { source, operation, pid, process, address, size, caller, scope, device, allocation, type, heap, object, count };
-  Event e(class_of("vulkan_memory", {{"source", k_text},
-                                     {"operation", k_text},
-                                     {"pid", k_i32},
-                                     {"process", k_text},
-                                     {"address", k_u64},
-                                     {"size", k_u64},
-                                     {"caller", k_text},
-                                     {"scope", k_text},
-                                     {"device", k_u64},
-                                     {"device_memory", k_u64},
-                                     {"memory_type", k_u32},
-                                     {"heap", k_u32},
-                                     {"object", k_u64}}),
-          count);
-  int64_t t = p.t;
+void PerfettoGpu::vulkan(const GpuPacket& p, const Sequence& s) {
   Proto f(p.body);
   while (f.next()) {
-    switch (f.field) {
-      case 1: e.set(source, word(one_of(k_sources, f.value))); break;
-      case 2: e.set(operation, word(one_of(k_operations, f.value))); break;
-      case 3:
-        if (f.value) t = static_cast<int64_t>(f.value);
-        break;
-      case 4:
-        e.set(pid, f.value);
-        e.set(process, later(is_process, f.value));
-        break;
-      case 5: e.set(address, f.value); break;
-      case 6: e.set(size, f.value); break;
-      case 7: {
-        auto it = s.functions.find(f.value);
-        if (it != s.functions.end()) e.set(caller, it->second);
-        break;
-      }
-      case 8: e.set(scope, word(one_of(k_scopes, f.value))); break;
-      case 16: e.set(device, f.value); break;
-      case 17: e.set(allocation, f.value); break;
-      case 18: e.set(type, f.value); break;
-      case 19: e.set(heap, f.value); break;
-      case 20: e.set(object, f.value); break;
-      default: break;
-    }
+    if (f.wire != 2) continue;
+    if (f.field == 1) add(p, read(shape_of("vulkan_object_name", k_names), p.t, f.bytes, s), s);
+    if (f.field == 2) add(p, read(shape_of("vulkan_queue_submit", k_submits), p.t, f.bytes, s), s);
   }
   cut_ += f.cut;
-  add(p, t, e);
 }
 
-void PerfettoGpu::vulkan(const GpuPacket& p) {
-  Proto outer(p.body);
-  while (outer.next()) {
-    if (outer.wire != 2 || outer.field > 2) continue;
-    Proto f(outer.bytes);
-    if (outer.field == 1) {
-      Event e(
-          class_of("vulkan_object_name",
-                   {{"pid", k_i32}, {"device", k_u64}, {"object_type", k_i32}, {"object", k_u64}, {"name", k_text}}),
-          5);
-      while (f.next())
-        if (f.field >= 1 && f.field <= 5) e.set(f.field - 1, f.field == 5 ? word(f.bytes) : f.value);
-      add(p, p.t, e);
-      continue;
-    }
-    enum { pid, process, thread, queue, submission, duration, buffers, count };
-    Event e(class_of("vulkan_queue_submit", {{"pid", k_i32},
-                                             {"process", k_text},
-                                             {"tid", k_i32},
-                                             {"queue", k_u64},
-                                             {"submission_id", k_u32},
-                                             {"duration_ns", k_u64},
-                                             {"command_buffers", k_text}}),
-            count);
-    std::string handles;
-    while (f.next()) {
-      switch (f.field) {
-        case 1: e.set(duration, f.value); break;
-        case 2:
-          e.set(pid, f.value);
-          e.set(process, later(is_process, f.value));
-          break;
-        case 3: e.set(thread, f.value); break;
-        case 4: e.set(queue, f.value); break;
-        case 5:
-          for (uint64_t handle : packed(f)) append(handles, std::to_string(handle), ' ');
-          break;
-        case 6: e.set(submission, f.value); break;
-        default: break;
-      }
-    }
-    if (!handles.empty()) e.set(buffers, word(handles));
-    add(p, p.t, e);
-  }
-  cut_ += outer.cut;
-}
-
-void PerfettoGpu::log(const GpuPacket& p) {
-  Event e(class_of("gpu_log", {{"severity", k_text}, {"tag", k_text}, {"message", k_text}}), 3);
-  Proto f(p.body);
-  while (f.next())
-    if (f.field >= 1 && f.field <= 3)
-      e.set(f.field - 1, word(f.field == 1 ? View(one_of(k_severities, f.value)) : f.bytes));
-  add(p, p.t, e);
-}
-
-// The same as the event of ftrace of that name, whose fields stand in this order.
-void PerfettoGpu::total(const GpuPacket& p) {
-  Event e(class_of("gpu_mem_total", {{"gpu_id", k_u32}, {"pid", k_u32}, {"size", k_u64}}), 3);
-  for (size_t field = 0; field < 3; ++field) e.set(field, 0);  // what is zero may be left out
-  Proto f(p.body);
-  while (f.next())
-    if (f.field >= 1 && f.field <= 3) e.set(f.field - 1, f.value);
-  add(p, p.t, e);
-}
-
-void PerfettoGpu::add(const GpuPacket& p, int64_t t, const Event& e) {
-  auto& s = sequences_[p.sequence];
+void PerfettoGpu::add(const GpuPacket& p, const Event& e, const Sequence& s) {
   uint64_t clock = p.clock ? p.clock : s.clock ? s.clock : k_boot;
   if (clock >= 64 && clock < 128) clock |= p.sequence << 32;
-  rows_.push_back({t, clock, values_.size(), e.cls, e.present});
-  values_.insert(values_.end(), e.values.begin(), e.values.end());
+  rows_.push_back({e.t, clock, values_.size(), e.cls, e.present});
+  values_.insert(values_.end(), e.values.begin(), e.values.begin() + static_cast<long>(e.columns));
 }
 
 // ---- times --------------------------------------------------------------------------------------
@@ -464,7 +404,7 @@ std::vector<Place> PerfettoGpu::finish(const std::function<int64_t(int64_t)>& to
 
 View PerfettoGpu::text_of(uint64_t value, const std::function<View(int64_t)>& process, std::string* made) const {
   uint64_t number = value & k_no_word, index = k_no_word;
-  switch (static_cast<Lookup>(value >> 56)) {
+  switch (static_cast<Read>(value >> 56)) {
     case is_word: index = number; break;
     case is_queue: index = number < queues_.size() ? queues_[number] : k_no_word; break;
     case is_stage: index = number < stages_.size() ? stages_[number] : k_no_word; break;
@@ -476,6 +416,7 @@ View PerfettoGpu::text_of(uint64_t value, const std::function<View(int64_t)>& pr
       break;
     }
     case is_process: return process(static_cast<int32_t>(number));
+    default: break;
   }
   return index < words_.size() ? View(words_[index]) : View();
 }

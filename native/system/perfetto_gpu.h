@@ -1,8 +1,9 @@
 // Events of Perfetto's producers about GPUs: render stages, counters, logs, and memory, submissions, names of Vulkan.
 #pragma once
+#include <array>
 #include <functional>
-#include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -45,6 +46,8 @@ struct GpuClock {
   bool adds_up = false;
 };
 
+struct GpuSource;  // of a column: a field of a message
+
 class PerfettoGpu {
  public:
   using AddClass = std::function<uint32_t(const char* name, std::vector<FieldInfo> fields)>;
@@ -60,7 +63,17 @@ class PerfettoGpu {
   std::vector<Problem> problems;
 
  private:
+  using Sources = std::span<const GpuSource>;
   struct Event;  // an event that is being put together
+  struct Target {
+    const GpuSource* source;
+    uint8_t column, rank;
+  };
+  struct Shape {
+    uint32_t cls = 0;
+    size_t columns = 0;
+    std::array<std::vector<Target>, 24> by_field;  // 0: those that are zero where the message leaves them out
+  };
   struct Row {
     int64_t t;
     uint64_t clock, start;
@@ -80,23 +93,21 @@ class PerfettoGpu {
   };
 
   void intern(Sequence& s, View data);
-  void stage(const GpuPacket& p, const Sequence& s);
   void specifications(View data);
-  void counters(const GpuPacket& p);
+  void counters(const GpuPacket& p, const Sequence& s);
   void describe(View data);
-  void memory(const GpuPacket& p, const Sequence& s);
-  void vulkan(const GpuPacket& p);
-  void log(const GpuPacket& p);
-  void total(const GpuPacket& p);
-  void add(const GpuPacket& p, int64_t t, const Event& e);
-  uint32_t class_of(const char* name, std::initializer_list<std::pair<const char*, Type>> fields);
+  void vulkan(const GpuPacket& p, const Sequence& s);
+  Event read(const Shape& shape, int64_t t, View body, const Sequence& s);
+  void take(Event& e, const Target& target, const Proto& f, const Sequence& s);
+  void add(const GpuPacket& p, const Event& e, const Sequence& s);
+  const Shape& shape_of(const char* name, Sources sources);
   uint64_t word(View text);
   View text_of(uint64_t value, const std::function<View(int64_t)>& process, std::string* made) const;
   bool to_common(const Row& row, const std::function<int64_t(int64_t)>& to_mono, int64_t* t) const;
 
   AddClass add_;
   const std::vector<EventClass>& classes_;
-  std::unordered_map<View, uint32_t> class_of_;
+  std::unordered_map<const GpuSource*, Shape> shapes_;
   std::unordered_map<uint64_t, Sequence> sequences_;
   std::map<uint64_t, std::vector<Point>> points_;  // by clock
   std::vector<Row> rows_;
