@@ -17,48 +17,35 @@ enum : int { EGL_BAD_ACCESS = 0x3002, EGL_BAD_ALLOC = 0x3003, EGL_BAD_MATCH = 0x
 // Surfaces are shared: one that is destroyed while it is current lives on.
 using Held = std::shared_ptr<Surface>;
 
+// A count, or the mean of a count over another one.
 struct Sensor {
-  const char* name;
-  const char* description;
-  double (*value)(const Sensors&);
-  bool mean;
+  const char *name, *description;
+  int64_t Sensors::*part, Sensors::*whole = nullptr;
+  double value(const Sensors& s) const {
+    if (!whole) return (double)(s.*part);
+    return s.*whole ? (double)(s.*part) / (double)(s.*whole) : 0;
+  }
 };
-
-double share(int64_t part, int64_t whole) { return whole ? (double)part / (double)whole : 0; }
 
 constexpr Sensor SENSORS[] = {
     {"render_calls", "calls that draw: paths, images, glyphs, clears, pixels set, written or copied",
-     [](const Sensors& s) { return (double)s.render_calls; }, false},
-    {"matrix_operations", "calls that set or change a matrix",
-     [](const Sensors& s) { return (double)s.matrix_operations; }, false},
-    {"created_objects", "paths, paints, images, fonts and mask layers made",
-     [](const Sensors& s) { return (double)s.created_objects; }, false},
-    {"attribute_reads", "parameters of objects asked for", [](const Sensors& s) { return (double)s.attribute_reads; },
-     false},
-    {"attribute_writes", "parameters of objects set", [](const Sensors& s) { return (double)s.attribute_writes; },
-     false},
-    {"image_uploads", "calls that bring pixels into an image", [](const Sensors& s) { return (double)s.image_uploads; },
-     false},
-    {"pixel_uploads", "pixels brought into images and surfaces",
-     [](const Sensors& s) { return (double)s.pixel_uploads; }, false},
-    {"property_reads", "images read: by filters, copies and the program",
-     [](const Sensors& s) { return (double)s.property_reads; }, false},
-    {"property_writes", "images written by filters, copies and clears",
-     [](const Sensors& s) { return (double)s.property_writes; }, false},
-    {"paths", "paths drawn", [](const Sensors& s) { return (double)s.paths; }, false},
-    {"path_segments", "segments of the paths drawn", [](const Sensors& s) { return (double)s.path_segments; }, false},
-    {"path_coordinates", "coordinates of the paths drawn", [](const Sensors& s) { return (double)s.path_coordinates; },
-     false},
-    {"tessellated_edges", "lines that fills and strokes became",
-     [](const Sensors& s) { return (double)s.tessellated_edges; }, false},
-    {"accepted_edges", "lines that touch the surface", [](const Sensors& s) { return (double)s.accepted_edges; },
-     false},
-    {"rasterizer_pixels", "pixels covered by paths and images, each time they are",
-     [](const Sensors& s) { return (double)s.rasterized_pixels; }, false},
-    {"average_path_size", "covered pixels of a render call",
-     [](const Sensors& s) { return share(s.rasterized_pixels, s.render_calls); }, true},
-    {"edges_per_path", "lines of a path drawn", [](const Sensors& s) { return share(s.tessellated_edges, s.paths); },
-     true},
+     &Sensors::render_calls},
+    {"matrix_operations", "calls that set or change a matrix", &Sensors::matrix_operations},
+    {"created_objects", "paths, paints, images, fonts and mask layers made", &Sensors::created_objects},
+    {"attribute_reads", "parameters of objects asked for", &Sensors::attribute_reads},
+    {"attribute_writes", "parameters of objects set", &Sensors::attribute_writes},
+    {"image_uploads", "calls that bring pixels into an image", &Sensors::image_uploads},
+    {"pixel_uploads", "pixels brought into images and surfaces", &Sensors::pixel_uploads},
+    {"property_reads", "images read: by filters, copies and the program", &Sensors::property_reads},
+    {"property_writes", "images written by filters, copies and clears", &Sensors::property_writes},
+    {"paths", "paths drawn", &Sensors::paths},
+    {"path_segments", "segments of the paths drawn", &Sensors::path_segments},
+    {"path_coordinates", "coordinates of the paths drawn", &Sensors::path_coordinates},
+    {"tessellated_edges", "lines that fills and strokes became", &Sensors::tessellated_edges},
+    {"accepted_edges", "lines that touch the surface", &Sensors::accepted_edges},
+    {"rasterizer_pixels", "pixels covered by paths and images, each time they are", &Sensors::rasterized_pixels},
+    {"average_path_size", "covered pixels of a render call", &Sensors::rasterized_pixels, &Sensors::render_calls},
+    {"edges_per_path", "lines of a path drawn", &Sensors::tessellated_edges, &Sensors::paths},
 };
 constexpr int COUNT = sizeof SENSORS / sizeof *SENSORS;
 
@@ -249,7 +236,7 @@ DT_BORDER const char* drawtap_vg_sensor_name(int index) {
 DT_BORDER const char* drawtap_vg_sensor_description(int index) {
   return index >= 0 && index < COUNT ? SENSORS[index].description : nullptr;
 }
-DT_BORDER int drawtap_vg_sensor_is_mean(int index) { return index >= 0 && index < COUNT && SENSORS[index].mean; }
+DT_BORDER int drawtap_vg_sensor_is_mean(int index) { return index >= 0 && index < COUNT && SENSORS[index].whole; }
 DT_BORDER double drawtap_vg_sensor_value(void* context, int index) {
   return context && index >= 0 && index < COUNT ? SENSORS[index].value(((Context*)context)->sensors) : 0;
 }

@@ -5,6 +5,8 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "engine.h"
 
@@ -117,340 +119,240 @@ VGHandle Context::keep(const std::shared_ptr<Object>& object) {
   return object->handle;
 }
 
-// ---- parameters of the context
+// ---- parameters of contexts and objects
 
 namespace {
-
-// The number of times that a vector parameter may repeat its unit; 0: it is a scalar.
-struct ParameterShape {
-  bool known = false;
-  bool vector = false;
-  int unit = 1, least = 1, most = 1;  // numbers
-};
-
-bool among(VGint value, std::initializer_list<VGint> allowed) {
-  return std::find(allowed.begin(), allowed.end(), value) != allowed.end();
-}
-
-// A parameter that holds one of a few values.
-struct Choice {
-  VGint type;
-  VGint Context::* held;
-  std::initializer_list<VGint> allowed;
-};
-
-const Choice* choice(VGint type) {
-  static constexpr Choice choices[] = {
-      {VG_MATRIX_MODE,
-       &Context::matrix_mode,
-       {VG_MATRIX_PATH_USER_TO_SURFACE, VG_MATRIX_IMAGE_USER_TO_SURFACE, VG_MATRIX_FILL_PAINT_TO_USER,
-        VG_MATRIX_STROKE_PAINT_TO_USER, VG_MATRIX_GLYPH_USER_TO_SURFACE}},
-      {VG_FILL_RULE, &Context::fill_rule, {VG_EVEN_ODD, VG_NON_ZERO}},
-      {VG_IMAGE_QUALITY,
-       &Context::image_quality,
-       {VG_IMAGE_QUALITY_NONANTIALIASED, VG_IMAGE_QUALITY_FASTER, VG_IMAGE_QUALITY_BETTER}},
-      {VG_RENDERING_QUALITY,
-       &Context::rendering_quality,
-       {VG_RENDERING_QUALITY_NONANTIALIASED, VG_RENDERING_QUALITY_FASTER, VG_RENDERING_QUALITY_BETTER}},
-      {VG_BLEND_MODE,
-       &Context::blend_mode,
-       {VG_BLEND_SRC, VG_BLEND_SRC_OVER, VG_BLEND_DST_OVER, VG_BLEND_SRC_IN, VG_BLEND_DST_IN, VG_BLEND_MULTIPLY,
-        VG_BLEND_SCREEN, VG_BLEND_DARKEN, VG_BLEND_LIGHTEN, VG_BLEND_ADDITIVE}},
-      {VG_IMAGE_MODE, &Context::image_mode, {VG_DRAW_IMAGE_NORMAL, VG_DRAW_IMAGE_MULTIPLY, VG_DRAW_IMAGE_STENCIL}},
-      {VG_STROKE_CAP_STYLE, &Context::cap_style, {VG_CAP_BUTT, VG_CAP_ROUND, VG_CAP_SQUARE}},
-      {VG_STROKE_JOIN_STYLE, &Context::join_style, {VG_JOIN_MITER, VG_JOIN_ROUND, VG_JOIN_BEVEL}},
-      {VG_PIXEL_LAYOUT,
-       &Context::pixel_layout,
-       {VG_PIXEL_LAYOUT_UNKNOWN, VG_PIXEL_LAYOUT_RGB_VERTICAL, VG_PIXEL_LAYOUT_BGR_VERTICAL,
-        VG_PIXEL_LAYOUT_RGB_HORIZONTAL, VG_PIXEL_LAYOUT_BGR_HORIZONTAL}}};
-  for (const Choice& one : choices)
-    if (one.type == type) return &one;
-  return nullptr;
-}
-
-bool Context::* boolean(VGint type) {
-  switch (type) {
-    case VG_COLOR_TRANSFORM: return &Context::color_transform;
-    case VG_STROKE_DASH_PHASE_RESET: return &Context::dash_phase_reset;
-    case VG_MASKING: return &Context::masking;
-    case VG_SCISSORING: return &Context::scissoring;
-    case VG_FILTER_FORMAT_LINEAR: return &Context::filter_linear;
-    case VG_FILTER_FORMAT_PREMULTIPLIED: return &Context::filter_premultiplied;
-    default: return nullptr;
-  }
-}
-
-float Context::* real(VGint type) {
-  switch (type) {
-    case VG_STROKE_LINE_WIDTH: return &Context::line_width;
-    case VG_STROKE_MITER_LIMIT: return &Context::miter_limit;
-    case VG_STROKE_DASH_PHASE: return &Context::dash_phase;
-    default: return nullptr;
-  }
-}
-
-// A vector whose size does not change.
-std::span<float> fixed_vector(Context& context, VGint type) {
-  switch (type) {
-    case VG_TILE_FILL_COLOR: return context.tile_fill_color;
-    case VG_CLEAR_COLOR: return context.clear_color;
-    case VG_GLYPH_ORIGIN: return context.glyph_origin;
-    case VG_COLOR_TRANSFORM_VALUES: return context.color_transform_values;
-    default: return {};
-  }
-}
-
-bool read_only(VGint type) {
-  return (type >= VG_MAX_SCISSOR_RECTS && type <= VG_MAX_GAUSSIAN_STD_DEVIATION) || type == VG_SCREEN_LAYOUT;
-}
-
-ParameterShape shape(VGint type) {
-  if (boolean(type) || real(type) || choice(type) || read_only(type) || type == VG_FILTER_CHANNEL_MASK)
-    return {true, false, 1, 1, 1};
-  switch (type) {
-    case VG_SCISSOR_RECTS: return {true, true, 4, 0, MAX_SCISSOR_RECTS * 4};
-    case VG_STROKE_DASH_PATTERN: return {true, true, 1, 0, MAX_DASH_COUNT};
-    case VG_TILE_FILL_COLOR:
-    case VG_CLEAR_COLOR: return {true, true, 4, 4, 4};
-    case VG_GLYPH_ORIGIN: return {true, true, 2, 2, 2};
-    case VG_COLOR_TRANSFORM_VALUES: return {true, true, 8, 8, 8};
-    default: return {};
-  }
-}
 
 // One number, given as a float or as an integer (which a float cannot always hold).
 struct Number {
   float real;
   VGint integer;
 };
+Number number(VGint value) { return {(float)value, value}; }
+Number number(VGfloat value) { return {value, whole(value)}; }
+Number count(size_t value) { return {(float)value, (VGint)std::min<size_t>(value, std::numeric_limits<VGint>::max())}; }
+Number given(VGint value) { return number(value); }
+Number given(VGfloat value) { return number(input(value)); }
 
-bool set_scalar(Context& context, VGint type, Number value) {
-  if (read_only(type)) return true;  // legal, and without effect
-  if (auto flag = boolean(type)) {
-    if (value.integer != VG_FALSE && value.integer != VG_TRUE) return false;
-    context.*flag = value.integer != VG_FALSE;
-    return true;
+// A parameter: where it is held, and what it may become.
+struct Parameter {
+  // None: there is no such parameter. A number alone is legal to set, and that has no effect.
+  std::variant<std::monostate, Number, bool*, VGint*, VGbitfield*, float*, std::span<float>, std::vector<float>*,
+               std::vector<VGint>*>
+      held;
+  std::span<const VGint> allowed = {};
+  VGint unit = 1, most = 1;  // numbers in a vector whose size changes
+
+  bool is_known() const { return held.index() > 0; }
+  bool is_vector() const { return held.index() > 5; }
+  bool fits(VGint numbers) const {
+    if (auto* fixed = std::get_if<std::span<float>>(&held)) return numbers == (VGint)fixed->size();
+    return is_known() && numbers >= (is_vector() ? 0 : 1) && numbers <= most && numbers % unit == 0;
   }
-  if (auto target = real(type)) {
-    context.*target = value.real;
-    return true;
-  }
-  if (type == VG_FILTER_CHANNEL_MASK) {
-    context.filter_channels = (VGbitfield)value.integer & (VG_RED | VG_GREEN | VG_BLUE | VG_ALPHA);
-    return true;
-  }
-  const Choice* of = choice(type);
-  if (!of || !among(value.integer, of->allowed)) return false;
-  context.*of->held = value.integer;
-  return true;
+};
+
+template <VGint... values> std::span<const VGint> among() {
+  static constexpr VGint all[] = {values...};
+  return all;
 }
 
-void set_vector(Context& context, VGint type, const std::vector<Number>& values) {
-  std::span<float> fixed = fixed_vector(context, type);
-  for (size_t i = 0; i < fixed.size(); i++) fixed[i] = values[i].real;
+Parameter parameter(Context& c, VGint type) {
   switch (type) {
-    case VG_SCISSOR_RECTS:
-      context.scissor_rects.clear();
-      for (const Number& value : values) context.scissor_rects.push_back(value.integer);
-      break;
-    case VG_STROKE_DASH_PATTERN:
-      context.dash_pattern.clear();
-      for (const Number& value : values) context.dash_pattern.push_back(value.real);
-      break;
-    default: break;
-  }
-}
-
-std::vector<Number> reals(std::span<const float> values) {
-  std::vector<Number> result;
-  for (float value : values) result.push_back({value, whole(value)});
-  return result;
-}
-
-std::vector<Number> current_values(Context& context, VGint type) {
-  auto one = [](VGint value) { return std::vector<Number>{{(float)value, value}}; };
-  if (auto flag = boolean(type)) return one(context.*flag);
-  if (auto value = real(type)) return reals({&(context.*value), 1});
-  if (const Choice* of = choice(type)) return one(context.*of->held);
-  switch (type) {
-    case VG_SCREEN_LAYOUT: return one(VG_PIXEL_LAYOUT_UNKNOWN);
-    case VG_FILTER_CHANNEL_MASK: return one((VGint)context.filter_channels);
-    case VG_MAX_SCISSOR_RECTS: return one(MAX_SCISSOR_RECTS);
-    case VG_MAX_DASH_COUNT: return one(MAX_DASH_COUNT);
-    case VG_MAX_KERNEL_SIZE: return one(MAX_KERNEL);
-    case VG_MAX_SEPARABLE_KERNEL_SIZE: return one(MAX_SEPARABLE_KERNEL);
-    case VG_MAX_COLOR_RAMP_STOPS: return one(MAX_RAMP_STOPS);
+    case VG_MATRIX_MODE:
+      return {&c.matrix_mode,
+              among<VG_MATRIX_PATH_USER_TO_SURFACE, VG_MATRIX_IMAGE_USER_TO_SURFACE, VG_MATRIX_FILL_PAINT_TO_USER,
+                    VG_MATRIX_STROKE_PAINT_TO_USER, VG_MATRIX_GLYPH_USER_TO_SURFACE>()};
+    case VG_FILL_RULE: return {&c.fill_rule, among<VG_EVEN_ODD, VG_NON_ZERO>()};
+    case VG_IMAGE_QUALITY:
+      return {&c.image_quality,
+              among<VG_IMAGE_QUALITY_NONANTIALIASED, VG_IMAGE_QUALITY_FASTER, VG_IMAGE_QUALITY_BETTER>()};
+    case VG_RENDERING_QUALITY:
+      return {&c.rendering_quality,
+              among<VG_RENDERING_QUALITY_NONANTIALIASED, VG_RENDERING_QUALITY_FASTER, VG_RENDERING_QUALITY_BETTER>()};
+    case VG_BLEND_MODE:
+      return {&c.blend_mode,
+              among<VG_BLEND_SRC, VG_BLEND_SRC_OVER, VG_BLEND_DST_OVER, VG_BLEND_SRC_IN, VG_BLEND_DST_IN,
+                    VG_BLEND_MULTIPLY, VG_BLEND_SCREEN, VG_BLEND_DARKEN, VG_BLEND_LIGHTEN, VG_BLEND_ADDITIVE>()};
+    case VG_IMAGE_MODE:
+      return {&c.image_mode, among<VG_DRAW_IMAGE_NORMAL, VG_DRAW_IMAGE_MULTIPLY, VG_DRAW_IMAGE_STENCIL>()};
+    case VG_STROKE_CAP_STYLE: return {&c.cap_style, among<VG_CAP_BUTT, VG_CAP_ROUND, VG_CAP_SQUARE>()};
+    case VG_STROKE_JOIN_STYLE: return {&c.join_style, among<VG_JOIN_MITER, VG_JOIN_ROUND, VG_JOIN_BEVEL>()};
+    case VG_PIXEL_LAYOUT:
+      return {&c.pixel_layout,
+              among<VG_PIXEL_LAYOUT_UNKNOWN, VG_PIXEL_LAYOUT_RGB_VERTICAL, VG_PIXEL_LAYOUT_BGR_VERTICAL,
+                    VG_PIXEL_LAYOUT_RGB_HORIZONTAL, VG_PIXEL_LAYOUT_BGR_HORIZONTAL>()};
+    case VG_COLOR_TRANSFORM: return {&c.color_transform};
+    case VG_STROKE_DASH_PHASE_RESET: return {&c.dash_phase_reset};
+    case VG_MASKING: return {&c.masking};
+    case VG_SCISSORING: return {&c.scissoring};
+    case VG_FILTER_FORMAT_LINEAR: return {&c.filter_linear};
+    case VG_FILTER_FORMAT_PREMULTIPLIED: return {&c.filter_premultiplied};
+    case VG_FILTER_CHANNEL_MASK: return {&c.filter_channels};
+    case VG_STROKE_LINE_WIDTH: return {&c.line_width};
+    case VG_STROKE_MITER_LIMIT: return {&c.miter_limit};
+    case VG_STROKE_DASH_PHASE: return {&c.dash_phase};
+    case VG_TILE_FILL_COLOR: return {std::span(c.tile_fill_color)};
+    case VG_CLEAR_COLOR: return {std::span(c.clear_color)};
+    case VG_GLYPH_ORIGIN: return {std::span(c.glyph_origin)};
+    case VG_COLOR_TRANSFORM_VALUES: return {std::span(c.color_transform_values)};
+    case VG_SCISSOR_RECTS: return {&c.scissor_rects, {}, 4, MAX_SCISSOR_RECTS * 4};
+    case VG_STROKE_DASH_PATTERN: return {&c.dash_pattern, {}, 1, MAX_DASH_COUNT};
+    case VG_SCREEN_LAYOUT: return {number(VG_PIXEL_LAYOUT_UNKNOWN)};
+    case VG_MAX_SCISSOR_RECTS: return {number(MAX_SCISSOR_RECTS)};
+    case VG_MAX_DASH_COUNT: return {number(MAX_DASH_COUNT)};
+    case VG_MAX_KERNEL_SIZE: return {number(MAX_KERNEL)};
+    case VG_MAX_SEPARABLE_KERNEL_SIZE: return {number(MAX_SEPARABLE_KERNEL)};
+    case VG_MAX_COLOR_RAMP_STOPS: return {number(MAX_RAMP_STOPS)};
     case VG_MAX_IMAGE_WIDTH:
-    case VG_MAX_IMAGE_HEIGHT: return one(MAX_IMAGE_SIDE);
-    case VG_MAX_IMAGE_PIXELS: return one(MAX_IMAGE_PIXELS);
-    case VG_MAX_IMAGE_BYTES: return one(MAX_IMAGE_BYTES);
-    case VG_MAX_FLOAT: return {{MAX_FLOAT, whole(MAX_FLOAT)}};
-    case VG_MAX_GAUSSIAN_STD_DEVIATION: return {{MAX_DEVIATION, whole(MAX_DEVIATION)}};
-    case VG_SCISSOR_RECTS: {
-      std::vector<Number> result;
-      for (VGint value : context.scissor_rects) result.push_back({(float)value, value});
-      return result;
-    }
-    case VG_STROKE_DASH_PATTERN: return reals(context.dash_pattern);
-    default: return reals(fixed_vector(context, type));
-  }
-}
-
-// ---- parameters of objects
-
-ParameterShape object_shape(const Object& object, VGint type) {
-  switch (object.kind) {
-    case Kind::path: return {type >= VG_PATH_FORMAT && type <= VG_PATH_NUM_COORDS, false, 1, 1, 1};
-    case Kind::image: return {type >= VG_IMAGE_FORMAT && type <= VG_IMAGE_HEIGHT, false, 1, 1, 1};
-    case Kind::font: return {type == VG_FONT_NUM_GLYPHS, false, 1, 1, 1};
-    case Kind::mask_layer: return {};
-    case Kind::paint: break;
-  }
-  switch (type) {
-    case VG_PAINT_TYPE:
-    case VG_PAINT_COLOR_RAMP_SPREAD_MODE:
-    case VG_PAINT_COLOR_RAMP_PREMULTIPLIED:
-    case VG_PAINT_PATTERN_TILING_MODE: return {true, false, 1, 1, 1};
-    case VG_PAINT_COLOR:
-    case VG_PAINT_LINEAR_GRADIENT: return {true, true, 4, 4, 4};
-    case VG_PAINT_RADIAL_GRADIENT: return {true, true, 5, 5, 5};
-    case VG_PAINT_COLOR_RAMP_STOPS: return {true, true, 5, 0, MAX_RAMP_STOPS * 5};
+    case VG_MAX_IMAGE_HEIGHT: return {number(MAX_IMAGE_SIDE)};
+    case VG_MAX_IMAGE_PIXELS: return {number(MAX_IMAGE_PIXELS)};
+    case VG_MAX_IMAGE_BYTES: return {number(MAX_IMAGE_BYTES)};
+    case VG_MAX_FLOAT: return {number(MAX_FLOAT)};
+    case VG_MAX_GAUSSIAN_STD_DEVIATION: return {number(MAX_DEVIATION)};
     default: return {};
   }
 }
 
-bool set_object(Object& object, VGint type, const std::vector<Number>& values) {
-  if (object.kind != Kind::paint) return true;  // what the others tell is read-only
-  auto& paint = static_cast<Paint&>(object);
-  auto choose = [&values](auto& target, std::initializer_list<VGint> allowed) {
-    if (!among(values[0].integer, allowed)) return false;
-    target = (std::remove_reference_t<decltype(target)>)values[0].integer;
-    return true;
-  };
-  auto fill = [&values](auto& target) {
-    for (size_t i = 0; i < target.size(); i++) target[i] = values[i].real;
-    return true;
-  };
+Parameter parameter(Path& path, VGint type) {
+  switch (type) {
+    case VG_PATH_FORMAT: return {number(path.path_format)};
+    case VG_PATH_DATATYPE: return {number((VGint)path.datatype)};
+    case VG_PATH_SCALE: return {number(path.scale)};
+    case VG_PATH_BIAS: return {number(path.bias)};
+    case VG_PATH_NUM_SEGMENTS: return {count(path.segments.size())};
+    case VG_PATH_NUM_COORDS: return {count(path.raw.size())};
+    default: return {};
+  }
+}
+
+Parameter parameter(Paint& paint, VGint type) {
   switch (type) {
     case VG_PAINT_TYPE:
-      return choose(paint.type, {VG_PAINT_TYPE_COLOR, VG_PAINT_TYPE_LINEAR_GRADIENT, VG_PAINT_TYPE_RADIAL_GRADIENT,
-                                 VG_PAINT_TYPE_PATTERN});
+      return {&paint.type, among<VG_PAINT_TYPE_COLOR, VG_PAINT_TYPE_LINEAR_GRADIENT, VG_PAINT_TYPE_RADIAL_GRADIENT,
+                                 VG_PAINT_TYPE_PATTERN>()};
     case VG_PAINT_COLOR_RAMP_SPREAD_MODE:
-      return choose(paint.spread,
-                    {VG_COLOR_RAMP_SPREAD_PAD, VG_COLOR_RAMP_SPREAD_REPEAT, VG_COLOR_RAMP_SPREAD_REFLECT});
+      return {&paint.spread,
+              among<VG_COLOR_RAMP_SPREAD_PAD, VG_COLOR_RAMP_SPREAD_REPEAT, VG_COLOR_RAMP_SPREAD_REFLECT>()};
     case VG_PAINT_PATTERN_TILING_MODE:
-      return choose(paint.tiling, {VG_TILE_FILL, VG_TILE_PAD, VG_TILE_REPEAT, VG_TILE_REFLECT});
-    case VG_PAINT_COLOR_RAMP_PREMULTIPLIED: return choose(paint.ramp_premultiplied, {VG_FALSE, VG_TRUE});
-    case VG_PAINT_COLOR: return fill(paint.color);
-    case VG_PAINT_LINEAR_GRADIENT: return fill(paint.linear);
-    case VG_PAINT_RADIAL_GRADIENT: return fill(paint.radial);
-    case VG_PAINT_COLOR_RAMP_STOPS:
-      paint.stops.clear();
-      for (const Number& value : values) paint.stops.push_back(value.real);
-      return true;
-    default: return false;
+      return {&paint.tiling, among<VG_TILE_FILL, VG_TILE_PAD, VG_TILE_REPEAT, VG_TILE_REFLECT>()};
+    case VG_PAINT_COLOR_RAMP_PREMULTIPLIED: return {&paint.ramp_premultiplied};
+    case VG_PAINT_COLOR: return {std::span(paint.color)};
+    case VG_PAINT_LINEAR_GRADIENT: return {std::span(paint.linear)};
+    case VG_PAINT_RADIAL_GRADIENT: return {std::span(paint.radial)};
+    case VG_PAINT_COLOR_RAMP_STOPS: return {&paint.stops, {}, 5, MAX_RAMP_STOPS * 5};
+    default: return {};
   }
 }
 
-std::vector<Number> object_values(const Object& object, VGint type) {
-  auto one = [](int64_t value) {
-    auto integer = (VGint)std::min<int64_t>(value, std::numeric_limits<VGint>::max());
-    return std::vector<Number>{{(float)value, integer}};
-  };
+Parameter parameter(Object& object, VGint type) {
   switch (object.kind) {
-    case Kind::path: {
-      const auto& path = static_cast<const Path&>(object);
-      switch (type) {
-        case VG_PATH_FORMAT: return one(path.path_format);
-        case VG_PATH_DATATYPE: return one(path.datatype);
-        case VG_PATH_SCALE: return {{path.scale, whole(path.scale)}};
-        case VG_PATH_BIAS: return {{path.bias, whole(path.bias)}};
-        case VG_PATH_NUM_SEGMENTS: return one((int64_t)path.segments.size());
-        default: return one((int64_t)path.raw.size());
-      }
-    }
+    case Kind::path: return parameter(static_cast<Path&>(object), type);
+    case Kind::paint: return parameter(static_cast<Paint&>(object), type);
     case Kind::image: {
       const auto& image = static_cast<const Image&>(object);
-      return one(type == VG_IMAGE_FORMAT  ? (VGint)image.format.name
-                 : type == VG_IMAGE_WIDTH ? image.width
-                                          : image.height);
+      if (type == VG_IMAGE_FORMAT) return {number((VGint)image.format.name)};
+      if (type == VG_IMAGE_WIDTH) return {number(image.width)};
+      if (type == VG_IMAGE_HEIGHT) return {number(image.height)};
+      return {};
     }
-    case Kind::font: return one((int64_t)static_cast<const Font&>(object).glyphs.size());
-    case Kind::mask_layer: return {};
-    case Kind::paint: break;
+    case Kind::font:
+      if (type == VG_FONT_NUM_GLYPHS) return {count(static_cast<const Font&>(object).glyphs.size())};
+      return {};
+    case Kind::mask_layer: break;
   }
-  const auto& paint = static_cast<const Paint&>(object);
-  switch (type) {
-    case VG_PAINT_TYPE: return one(paint.type);
-    case VG_PAINT_COLOR_RAMP_SPREAD_MODE: return one(paint.spread);
-    case VG_PAINT_PATTERN_TILING_MODE: return one(paint.tiling);
-    case VG_PAINT_COLOR_RAMP_PREMULTIPLIED: return one(paint.ramp_premultiplied);
-    case VG_PAINT_COLOR: return reals(paint.color);
-    case VG_PAINT_LINEAR_GRADIENT: return reals(paint.linear);
-    case VG_PAINT_RADIAL_GRADIENT: return reals(paint.radial);
-    default: return reals(paint.stops);
+  return {};
+}
+
+// Puts values that fit where the parameter is held. False: one of them may not stand there.
+struct Store {
+  const Parameter& to;
+  const std::vector<Number>& values;
+
+  bool run() const { return std::visit(*this, to.held); }
+  bool operator()(std::monostate) const { return false; }
+  bool operator()(Number) const { return true; }
+  bool operator()(bool* held) const {
+    if (values[0].integer != VG_FALSE && values[0].integer != VG_TRUE) return false;
+    *held = values[0].integer != VG_FALSE;
+    return true;
   }
-}
+  bool operator()(VGint* held) const {
+    const VGint value = values[0].integer;
+    if (std::ranges::find(to.allowed, value) == to.allowed.end()) return false;
+    *held = value;
+    return true;
+  }
+  bool operator()(VGbitfield* held) const {
+    *held = (VGbitfield)values[0].integer & (VG_RED | VG_GREEN | VG_BLUE | VG_ALPHA);
+    return true;
+  }
+  bool operator()(float* held) const { return (*this)(std::span(held, 1)); }
+  bool operator()(std::span<float> held) const {
+    for (size_t i = 0; i < held.size(); i++) held[i] = values[i].real;
+    return true;
+  }
+  bool operator()(std::vector<float>* held) const {
+    held->resize(values.size());
+    return (*this)(std::span(*held));
+  }
+  bool operator()(std::vector<VGint>* held) const {
+    held->clear();
+    for (const Number& value : values) held->push_back(value.integer);
+    return true;
+  }
+};
 
-bool count_fits(const ParameterShape& shape, VGint count) {
-  return shape.known && count >= shape.least && count <= shape.most && count % shape.unit == 0;
-}
+struct Values {
+  template <class All> static std::vector<Number> of_all(const All& values) {
+    std::vector<Number> result;
+    for (auto value : values) result.push_back(number(value));
+    return result;
+  }
+  std::vector<Number> operator()(std::monostate) const { return {}; }
+  std::vector<Number> operator()(Number held) const { return {held}; }
+  std::vector<Number> operator()(float* held) const { return {number(*held)}; }
+  std::vector<Number> operator()(auto* held) const { return {number((VGint)*held)}; }
+  std::vector<Number> operator()(std::span<float> held) const { return of_all(held); }
+  std::vector<Number> operator()(std::vector<float>* held) const { return of_all(*held); }
+  std::vector<Number> operator()(std::vector<VGint>* held) const { return of_all(*held); }
+};
+std::vector<Number> values_of(const Parameter& what) { return std::visit(Values{}, what.held); }
 
-Number number(VGfloat value) {
-  float clean = input(value);
-  return {clean, whole(clean)};
-}
-Number number(VGint value) { return {(float)value, value}; }
-
-template <class T> bool numbers(VGint count, const T* values, std::vector<Number>& out) {
-  if (count < 0 || (count > 0 && !usable(values))) return false;
-  out.reserve((size_t)count);
-  for (VGint i = 0; i < count; i++) out.push_back(number(values[i]));
-  return true;
-}
-
-template <class T> void set(VGint type, T value) {
-  enter([&](Context& context) {
-    ParameterShape what = shape(type);
-    if (!what.known || what.vector || !set_scalar(context, type, number(value))) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
-  });
-}
-
-template <class T> void set(VGint type, VGint count, const T* values) {
-  enter([&](Context& context) {
-    ParameterShape what = shape(type);
-    std::vector<Number> given;
-    if (!count_fits(what, count) || !numbers(count, values, given)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
-    if (what.vector) return set_vector(context, type, given);
-    if (!set_scalar(context, type, given[0])) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
-  });
-}
-
-template <class T> T as(const Number& number) {
-  if constexpr (std::is_same_v<T, VGfloat>)
-    return number.real;
-  else
-    return number.integer;
-}
-
-template <class T> T get(VGint type) {
-  return enter<T>(0, [&](Context& context) {
-    ParameterShape what = shape(type);
-    if (what.known && !what.vector) return as<T>(current_values(context, type)[0]);
+// The numbers that a program gives for a parameter; `scalar`: by a function for one number.
+template <class T> std::vector<Number> numbers(const Parameter& what, bool scalar, VGint count, const T* values) {
+  if ((scalar && what.is_vector()) || !what.fits(count) || (count > 0 && !usable(values)))
     refuse(VG_ILLEGAL_ARGUMENT_ERROR);
-  });
+  std::vector<Number> result;
+  result.reserve((size_t)count);
+  for (VGint i = 0; i < count; i++) result.push_back(given(values[i]));
+  return result;
 }
 
-template <class T> void hand_out(const std::vector<Number>& held, VGint count, T* values) {
-  if (count <= 0 || (size_t)count > held.size() || !usable(values)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
-  for (VGint i = 0; i < count; i++) values[i] = as<T>(held[(size_t)i]);
+template <class T> void hand_out(const Parameter& what, bool scalar, VGint count, T* values) {
+  const auto held = values_of(what);
+  if (!what.is_known() || (scalar && what.is_vector()) || count <= 0 || (size_t)count > held.size() || !usable(values))
+    refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+  for (VGint i = 0; i < count; i++)
+    if constexpr (std::is_same_v<T, VGfloat>)
+      values[i] = held[(size_t)i].real;
+    else
+      values[i] = held[(size_t)i].integer;
 }
 
-template <class T> void get(VGint type, VGint count, T* values) {
+template <class T> void set(VGint type, bool scalar, VGint count, const T* values) {
   enter([&](Context& context) {
-    if (!shape(type).known) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
-    hand_out(current_values(context, type), count, values);
+    const Parameter what = parameter(context, type);
+    if (!Store{what, numbers(what, scalar, count, values)}.run()) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
   });
+}
+
+template <class T> void get(VGint type, bool scalar, VGint count, T* values) {
+  enter([&](Context& context) { hand_out(parameter(context, type), scalar, count, values); });
+}
+template <class T> T get(VGint type) {
+  T value = 0;
+  get(type, true, 1, &value);
+  return value;
 }
 
 std::shared_ptr<Object> any(Context& context, VGHandle handle) {
@@ -459,35 +361,34 @@ std::shared_ptr<Object> any(Context& context, VGHandle handle) {
   refuse(VG_BAD_HANDLE_ERROR);
 }
 
-template <class T> void set_parameter(VGHandle handle, VGint type, VGint count, const T* values, bool scalar) {
+template <class T> void set_parameter(VGHandle handle, VGint type, bool scalar, VGint count, const T* values) {
   enter([&](Context& context) {
-    auto object = any(context, handle);
-    ParameterShape what = object_shape(*object, type);
-    std::vector<Number> given;
-    if ((scalar && what.vector) || !count_fits(what, count) || !numbers(count, values, given))
-      refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    const auto object = any(context, handle);
+    const Parameter what = parameter(*object, type);
+    const auto given = numbers(what, scalar, count, values);
     context.sensors.attribute_writes++;
-    if (!set_object(*object, type, given)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+    if (!Store{what, given}.run()) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
   });
 }
 
-template <class T> T get_parameter(VGHandle handle, VGint type) {
-  return enter<T>(0, [&](Context& context) {
-    auto object = any(context, handle);
-    ParameterShape what = object_shape(*object, type);
-    if (!what.known || what.vector) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
-    context.sensors.attribute_reads++;
-    return as<T>(object_values(*object, type)[0]);
-  });
-}
-
-template <class T> void get_parameter(VGHandle handle, VGint type, VGint count, T* values) {
+template <class T> void get_parameter(VGHandle handle, VGint type, bool scalar, VGint count, T* values) {
   enter([&](Context& context) {
-    auto object = any(context, handle);
-    if (!object_shape(*object, type).known) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
-    context.sensors.attribute_reads++;
-    hand_out(object_values(*object, type), count, values);
+    const auto object = any(context, handle);
+    const Parameter what = parameter(*object, type);
+    if (what.is_known() && !(scalar && what.is_vector())) context.sensors.attribute_reads++;
+    hand_out(what, scalar, count, values);
   });
+}
+template <class T> T get_parameter(VGHandle handle, VGint type) {
+  T value = 0;
+  get_parameter(handle, type, true, 1, &value);
+  return value;
+}
+
+// The number of values of a parameter.
+VGint size_of(const Parameter& what) {
+  if (!what.is_known()) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
+  return (VGint)values_of(what).size();
 }
 
 void change_matrix(const Matrix& factor) {
@@ -499,7 +400,7 @@ void change_matrix(const Matrix& factor) {
 }
 
 // Nine floats, column by column.
-Matrix given(const VGfloat* m, bool projective) {
+Matrix matrix_of(const VGfloat* m, bool projective) {
   Matrix result;
   for (int column = 0; column < 3; column++)
     for (int row = 0; row < 3; row++) result.m[row][column] = input(m[column * 3 + row]);
@@ -526,45 +427,38 @@ void vgFlush(void) {
 }
 void vgFinish(void) { vgFlush(); }
 
-void vgSetf(VGParamType type, VGfloat value) { set((VGint)type, value); }
-void vgSeti(VGParamType type, VGint value) { set((VGint)type, value); }
-void vgSetfv(VGParamType type, VGint count, const VGfloat* values) { set((VGint)type, count, values); }
-void vgSetiv(VGParamType type, VGint count, const VGint* values) { set((VGint)type, count, values); }
+void vgSetf(VGParamType type, VGfloat value) { set((VGint)type, true, 1, &value); }
+void vgSeti(VGParamType type, VGint value) { set((VGint)type, true, 1, &value); }
+void vgSetfv(VGParamType type, VGint count, const VGfloat* values) { set((VGint)type, false, count, values); }
+void vgSetiv(VGParamType type, VGint count, const VGint* values) { set((VGint)type, false, count, values); }
 VGfloat vgGetf(VGParamType type) { return get<VGfloat>((VGint)type); }
 VGint vgGeti(VGParamType type) { return get<VGint>((VGint)type); }
-void vgGetfv(VGParamType type, VGint count, VGfloat* values) { get((VGint)type, count, values); }
-void vgGetiv(VGParamType type, VGint count, VGint* values) { get((VGint)type, count, values); }
+void vgGetfv(VGParamType type, VGint count, VGfloat* values) { get((VGint)type, false, count, values); }
+void vgGetiv(VGParamType type, VGint count, VGint* values) { get((VGint)type, false, count, values); }
 
 VGint vgGetVectorSize(VGParamType type) {
-  return enter<VGint>(0, [&](Context& context) {
-    if (shape((VGint)type).known) return (VGint)current_values(context, (VGint)type).size();
-    refuse(VG_ILLEGAL_ARGUMENT_ERROR);
-  });
+  return enter<VGint>(0, [&](Context& context) { return size_of(parameter(context, (VGint)type)); });
 }
 
-void vgSetParameterf(VGHandle object, VGint type, VGfloat value) { set_parameter(object, type, 1, &value, true); }
-void vgSetParameteri(VGHandle object, VGint type, VGint value) { set_parameter(object, type, 1, &value, true); }
+void vgSetParameterf(VGHandle object, VGint type, VGfloat value) { set_parameter(object, type, true, 1, &value); }
+void vgSetParameteri(VGHandle object, VGint type, VGint value) { set_parameter(object, type, true, 1, &value); }
 void vgSetParameterfv(VGHandle object, VGint type, VGint count, const VGfloat* values) {
-  set_parameter(object, type, count, values, false);
+  set_parameter(object, type, false, count, values);
 }
 void vgSetParameteriv(VGHandle object, VGint type, VGint count, const VGint* values) {
-  set_parameter(object, type, count, values, false);
+  set_parameter(object, type, false, count, values);
 }
 VGfloat vgGetParameterf(VGHandle object, VGint type) { return get_parameter<VGfloat>(object, type); }
 VGint vgGetParameteri(VGHandle object, VGint type) { return get_parameter<VGint>(object, type); }
 void vgGetParameterfv(VGHandle object, VGint type, VGint count, VGfloat* values) {
-  get_parameter(object, type, count, values);
+  get_parameter(object, type, false, count, values);
 }
 void vgGetParameteriv(VGHandle object, VGint type, VGint count, VGint* values) {
-  get_parameter(object, type, count, values);
+  get_parameter(object, type, false, count, values);
 }
 
 VGint vgGetParameterVectorSize(VGHandle handle, VGint type) {
-  return enter<VGint>(0, [&](Context& context) {
-    auto object = any(context, handle);
-    if (object_shape(*object, type).known) return (VGint)object_values(*object, type).size();
-    refuse(VG_ILLEGAL_ARGUMENT_ERROR);
-  });
+  return enter<VGint>(0, [&](Context& context) { return size_of(parameter(*any(context, handle), type)); });
 }
 
 void vgLoadIdentity(void) {
@@ -578,7 +472,7 @@ void vgLoadMatrix(const VGfloat* m) {
   enter([&](Context& context) {
     if (!usable(m)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
     context.sensors.matrix_operations++;
-    context.matrix() = given(m, context.matrix_mode == VG_MATRIX_IMAGE_USER_TO_SURFACE);
+    context.matrix() = matrix_of(m, context.matrix_mode == VG_MATRIX_IMAGE_USER_TO_SURFACE);
   });
 }
 
@@ -593,7 +487,7 @@ void vgGetMatrix(VGfloat* m) {
 void vgMultMatrix(const VGfloat* m) {
   enter([&](Context& context) {
     if (!usable(m)) refuse(VG_ILLEGAL_ARGUMENT_ERROR);
-    change_matrix(given(m, context.matrix_mode == VG_MATRIX_IMAGE_USER_TO_SURFACE));
+    change_matrix(matrix_of(m, context.matrix_mode == VG_MATRIX_IMAGE_USER_TO_SURFACE));
   });
 }
 
