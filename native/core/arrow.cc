@@ -20,7 +20,7 @@ constexpr TypeWords TYPES[] = {
     {"i", "INTEGER"}, {"L", "UBIGINT"},  {"l", "BIGINT"},  {"f", "FLOAT"},     {"g", "DOUBLE"},   {"U", "VARCHAR"},
     {"Z", "BLOB"},    {"U", "JSON"},     {"I", "VARCHAR"}, {"+l", "VARCHAR"},  {"+s", "VARCHAR"}};
 static_assert(sizeof TYPES / sizeof *TYPES == static_cast<size_t>(Type::structure) + 1);
-const TypeWords& words_of(Type type) { return TYPES[static_cast<size_t>(type)]; }
+const TypeWords& type_words(Type type) { return TYPES[static_cast<size_t>(type)]; }
 bool is_text(Type type) { return type == Type::text || type == Type::json || type == Type::binary; }
 
 struct SchemaHolder {
@@ -55,7 +55,10 @@ void column_schema(ArrowSchema* out, const std::string& name, const ColumnType& 
   // {number of pairs, length, "ARROW:extension:name", length, "arrow.json"}, as Arrow's C data interface lays it out.
   static const char k_json[] = "\1\0\0\0\24\0\0\0ARROW:extension:name\12\0\0\0arrow.json";
   const bool structure = type.type == Type::structure;
-  make_schema(out, words_of(type.type).arrow, name, structure ? type.fields->size() : type.type == Type::list ? 1 : 0);
+  make_schema(out, type_words(type.type).arrow, name,
+              structure                 ? type.fields->size()
+              : type.type == Type::list ? 1
+                                        : 0);
   if (type.type == Type::list) column_schema(out->children[0], "item", {type.item, Type::u64, type.fields});
   for (size_t i = 0; structure && i < type.fields->size(); ++i)
     column_schema(out->children[i], (*type.fields)[i].name, (*type.fields)[i].type);
@@ -188,7 +191,7 @@ void stream_release(ArrowArrayStream* stream) {
 
 }  // namespace
 
-const char* duckdb_type(Type type) { return words_of(type).duckdb; }
+const char* duckdb_type(Type type) { return type_words(type).duckdb; }
 std::string duckdb_type(const ColumnType& type) {
   if (type.type == Type::list) return duckdb_type(ColumnType{type.item, Type::u64, type.fields}) + "[]";
   if (type.type != Type::structure) return duckdb_type(type.type);

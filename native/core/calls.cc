@@ -1,5 +1,6 @@
 #include "calls.h"
 
+#include "content.h"
 #include "structures.h"
 
 #include <memory>
@@ -301,26 +302,12 @@ class Builder {
     if (raw == words_.last && words_.last_index != UINT32_MAX) return words_.last_index;
     auto [it, fresh] = words_.index.try_emplace(raw, static_cast<uint32_t>(words_.words->size()));
     if (fresh) {
-      if (auto* name = trace_.signatures.enum_name(group, static_cast<int64_t>(raw))) {
-        words_.words->push_back(*name);
-      } else {
-        Bytes text;
-        put_unnamed(text, raw);
-        words_.words->emplace_back(text.view());
-      }
+      Bytes text;
+      put_enumerant(text, trace_.signatures, group, static_cast<int64_t>(raw));
+      words_.words->emplace_back(text.view());
     }
     words_.last = raw;
     return words_.last_index = it->second;
-  }
-
-  uint64_t payload_bytes(const FunctionColumns& c, uint32_t i) const {
-    uint64_t bytes = 0;
-    if (c.function)
-      for (int slot : c.function->descriptors) {
-        uint64_t d = c.w8[static_cast<size_t>(slot)][i];
-        if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) bytes += DT_DATA_LENGTH(d);
-      }
-    return bytes;
   }
 
   void fill_seq(Column& column, const Cursor& cursor, const Segment& s) {
@@ -357,10 +344,7 @@ class Builder {
     const size_t n = s.to - s.from;
     for (size_t k = 0; k < n; ++k) {
       uint64_t origin = c.origin(call(cursor, s.from + static_cast<uint32_t>(k)));
-      if (origin == NO_ORIGIN)
-        column.null();
-      else
-        column.value<uint64_t>(origin);
+      origin == NO_ORIGIN ? column.null() : column.value<uint64_t>(origin);
     }
   }
   // Name, api or category: a word of the function.
@@ -385,10 +369,7 @@ class Builder {
     if (!entries_timed(entries, cursor, s)) {
       for (uint32_t row = s.from; row < s.to; ++row) {
         uint64_t t = entries[record(cursor, row)];
-        if (t)
-          column.value<int64_t>(trace_.clock.ns(t, hint));
-        else
-          column.null();
+        t ? column.value<int64_t>(trace_.clock.ns(t, hint)) : column.null();
       }
       return;
     }
@@ -405,10 +386,8 @@ class Builder {
     for (uint32_t row = s.from; row < s.to; ++row) {
       uint32_t r = record(cursor, row);
       uint64_t ticks = durations[r];
-      if (ticks < DT_NO_DURATION || c.duration(r, ticks))
-        column.value<int64_t>(trace_.clock.duration(ticks));
-      else
-        column.null();
+      const bool timed = ticks < DT_NO_DURATION || c.duration(r, ticks);
+      timed ? column.value<int64_t>(trace_.clock.duration(ticks)) : column.null();
     }
   }
   void fill_end(Column& column, const Cursor& cursor, const Segment& s) {
@@ -465,7 +444,7 @@ class Builder {
         for (uint32_t row = s.from; row < s.to; ++row) {
           uint32_t i;
           auto& f = columns_of(row, i);
-          column.value<uint64_t>(payload_bytes(f, i));
+          column.value<uint64_t>(f.function ? content_bytes(f, i) : 0);
         }
         break;
     }
@@ -529,10 +508,7 @@ class Builder {
       case Part::pointer:
         if (result) {  // a call in flight has none yet
           for (uint32_t i = s.from; i < s.to; ++i) {
-            if (unknown(i))
-              column.null();
-            else
-              one_value(spec, column, f, c.raw(f, i));
+            unknown(i) ? column.null() : one_value(spec, column, f, c.raw(f, i));
           }
           return;
         }
@@ -550,19 +526,14 @@ class Builder {
       case Part::bytes:
         for (uint32_t i = s.from; i < s.to; ++i) {
           uint64_t d = c.descriptor(f, i);
-          unsigned kind = DT_DATA_KIND(d);
-          if (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB)
-            column.value<uint64_t>(DT_DATA_LENGTH(d));
-          else
-            column.null();
+          const bool known = DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB;
+          known ? column.value<uint64_t>(DT_DATA_LENGTH(d)) : column.null();
         }
         return;
       case Part::blob:
         for (uint32_t i = s.from; i < s.to; ++i) {
-          if (DT_DATA_KIND(c.descriptor(f, i)) == DT_DATA_BLOB)
-            column.text(hash_text(c.hash(f, i)));
-          else
-            column.null();
+          const bool is_blob = DT_DATA_KIND(c.descriptor(f, i)) == DT_DATA_BLOB;
+          is_blob ? column.text(hash_text(c.hash(f, i))) : column.null();
         }
         return;
       case Part::data:
@@ -586,25 +557,12 @@ class Builder {
   }
 
   void content(const ColumnSpec& spec, Column& column, const Field& f, const FunctionColumns& c, uint32_t i) {
-    uint64_t d = c.descriptor(f, i);
-    unsigned kind = DT_DATA_KIND(d);
-    std::string_view bytes;
-    std::vector<uint8_t> blob;
-    if (kind == DT_DATA_INLINE) {
-      bytes = c.payload(f, i);
-    } else if (kind == DT_DATA_BLOB) {
-      size_t width = element_bytes(f.element);
-      const bool wanted = spec.part == Part::data || !width || f.element == Element::chars;
-      if (!wanted && DT_DATA_LENGTH(d) > LIST_ELEMENTS * width) return column.null();
-      try {
-        blob = trace_.blob(c.hash(f, i), 1ull << 30);
-      } catch (const Error&) {
-        return column.null();
-      }
-      bytes = {reinterpret_cast<const char*>(blob.data()), blob.size()};
-    } else {
-      return column.null();
-    }
+    const size_t width = element_bytes(f.element);
+    const bool wanted = spec.part == Part::data || !width || f.element == Element::chars;
+    std::vector<uint8_t> keep;
+    const auto content = content_of(trace_, c, f, i, keep, wanted ? 1ull << 30 : LIST_ELEMENTS * width);
+    if (!content) return column.null();
+    std::string_view bytes = *content;
     if (spec.type.type == Type::binary) return column.text(bytes);
     if (is_tree(f)) return fill_tree(column, trace_.signatures, f, bytes);
     if (spec.type.type == Type::text) {  // one string
@@ -624,7 +582,6 @@ class Builder {
       }
       return column.end_list();
     }
-    size_t width = element_bytes(f.element);
     if (bytes.size() > LIST_ELEMENTS * width) return column.null();
     column.child->values(bytes.data(), bytes.size() / width, width);
     column.end_list();

@@ -127,10 +127,7 @@ void print_calls(const Trace& trace, const Selection& s, uint32_t flags, Printer
     if (!(flags & 16)) put_u64(out, seq), out.put(' ');
     if (times && (flags & 8)) {
       uint64_t t = chunk.entries()[r];
-      if (t)
-        put_i64(out, trace.clock.ns(t, hint));
-      else
-        out.put('-');
+      t ? put_i64(out, trace.clock.ns(t, hint)) : out.put('-');
       out.put(' ');
     }
     if (flags & 2) {
@@ -303,16 +300,7 @@ void put_argument(const Trace& trace, const FunctionColumns& columns, const Fiel
     json.value(raw).put("bits", f.wide ? 64 : 32);
   else
     json.value(integer_value(f, raw));
-  if (f.kind == Kind::enumeration || f.kind == Kind::bitmask) {
-    Bytes text;
-    if (f.kind == Kind::bitmask)
-      put_mask(text, f.group, raw);
-    else if (auto* name = trace.signatures.enum_name(f.group, static_cast<int64_t>(raw)))
-      text.put(*name);
-    else
-      put_unnamed(text, raw);
-    json.put("text", text.view());
-  }
+  if (f.kind == Kind::enumeration || f.kind == Kind::bitmask) json.put("text", words_of(trace.signatures, f, raw));
   if (f.has_data()) {
     uint64_t d = columns.descriptor(f, i);
     unsigned kind = DT_DATA_KIND(d);

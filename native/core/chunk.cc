@@ -461,4 +461,34 @@ const FunctionColumns& OpenChunk::columns(size_t function) {
   return columns_.emplace(function, std::move(c)).first->second;
 }
 
+std::optional<std::string_view> content_of(const Trace& trace, const FunctionColumns& columns, const Field& field,
+                                           uint32_t i, std::vector<uint8_t>& keep, uint64_t limit) {
+  switch (DT_DATA_KIND(columns.descriptor(field, i))) {
+    case DT_DATA_INLINE: return columns.payload(field, i);
+    case DT_DATA_BLOB: break;
+    default: return {};
+  }
+  try {
+    keep = trace.blob(columns.hash(field, i), limit);
+    return std::string_view(reinterpret_cast<const char*>(keep.data()), keep.size());
+  } catch (const Error&) {  // too long, or lost
+    return {};
+  }
+}
+
+std::vector<uint64_t> names_in(const Trace& trace, const FunctionColumns& columns, const Field& field, uint32_t i) {
+  const size_t width = field.has_data() ? element_bytes(field.element) : 0;
+  std::vector<uint64_t> names;
+  if (!width && field.slot >= 0) names.push_back(columns.raw(field, i));
+  if (!width) return names;
+  std::vector<uint8_t> keep;
+  const std::string_view content = content_of(trace, columns, field, i, keep, 1u << 24).value_or("");
+  for (size_t at = 0; at + width <= content.size(); at += width) {
+    uint64_t v = 0;
+    memcpy(&v, content.data() + at, width);
+    names.push_back(v);
+  }
+  return names;
+}
+
 }  // namespace dt

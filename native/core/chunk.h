@@ -1,6 +1,7 @@
 // One calls chunk, decoded as far as asked.
 #pragma once
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 
 #include "trace.h"
@@ -36,6 +37,12 @@ struct FunctionColumns {
     return h;
   }
 };
+
+// The content of an array, where the record has it or a blob of at most `limit` bytes; `keep` owns what a blob has.
+std::optional<std::string_view> content_of(const Trace& trace, const FunctionColumns& columns, const Field& field,
+                                           uint32_t i, std::vector<uint8_t>& keep, uint64_t limit = UINT64_MAX);
+// The names of objects that a parameter holds; none where its content is lost.
+std::vector<uint64_t> names_in(const Trace& trace, const FunctionColumns& columns, const Field& field, uint32_t i);
 
 class OpenChunk {
  public:

@@ -293,15 +293,7 @@ class Arguments {
   }
   // The content of an array; `keep` owns content that comes from a blob.
   std::string_view bytes(const Field& field, std::vector<uint8_t>& keep) const {
-    uint64_t d = columns_.descriptor(field, i_);
-    if (DT_DATA_KIND(d) == DT_DATA_INLINE) return columns_.payload(field, i_);
-    if (DT_DATA_KIND(d) != DT_DATA_BLOB) return {};
-    try {
-      keep = trace_.blob(columns_.hash(field, i_));
-      return {reinterpret_cast<const char*>(keep.data()), keep.size()};
-    } catch (const Error&) {  // lost content
-      return {};
-    }
+    return content_of(trace_, columns_, field, i_, keep).value_or("");
   }
   uint64_t content() const { return content_bytes(columns_, i_); }
 

@@ -35,14 +35,9 @@ std::string text_given(const Trace& trace, const FunctionColumns& columns, const
   for (auto& p : f.params)
     if (p.has_data() && (p.element == Element::chars || is_tree(p)) && !text) text = &p;
   if (!text) return {};
-  std::string given;
-  const uint64_t d = columns.descriptor(*text, i);
-  if (DT_DATA_KIND(d) == DT_DATA_INLINE) given = columns.payload(*text, i);
-  if (DT_DATA_KIND(d) == DT_DATA_BLOB) try {
-      auto blob = trace.blob(columns.hash(*text, i), 1u << 20);
-      given.assign(blob.begin(), blob.end());
-    } catch (const Error&) {  // the text is lost; the marker is not
-    }
+  std::vector<uint8_t> keep;
+  std::string given(
+      content_of(trace, columns, *text, i, keep, 1u << 20).value_or(""));  // its text may be lost, the marker is not
   if (is_tree(*text)) {
     const vulkan::Node node(trace.signatures, *text, given);
     for (auto* member : {"pLabelName", "pMarkerName", "pObjectName"})

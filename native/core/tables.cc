@@ -7,6 +7,7 @@
 #include "vulkan_tables.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 #include <thread>
@@ -372,10 +373,8 @@ class TapRows {
     next().value<uint64_t>(seq);
     next().value<uint16_t>(static_cast<uint16_t>(chunk.info.thread));
     uint64_t entry = chunk.entries()[record];
-    if (entry)
-      next().value<int64_t>(trace.clock.ns(entry));
-    else
-      next().null();
+    Column& t = next();
+    entry ? t.value<int64_t>(trace.clock.ns(entry)) : t.null();
     for (auto& p : columns.function->params) {
       if (!p.has_data())
         value(trace, p, columns.raw(p, i));
@@ -412,26 +411,11 @@ class TapRows {
   void value(const Trace& trace, const Field& p, uint64_t raw) {
     Column& to = next();
     switch (type_of(p)) {
-      case Type::text: {
-        Bytes text;
-        if (p.kind == Kind::bitmask)
-          put_mask(text, p.group, raw);
-        else if (auto* name = trace.signatures.enum_name(p.group, static_cast<int64_t>(raw)))
-          text.put(*name);
-        else
-          put_unnamed(text, raw);
-        return to.text(text.view());
-      }
+      case Type::text: return to.text(words_of(trace.signatures, p, raw));
       case Type::i64: return to.value<int64_t>(p.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw));
       case Type::f64: {
-        double v;
-        float narrow;
-        auto bits = static_cast<uint32_t>(raw);
-        if (p.wide)
-          memcpy(&v, &raw, 8);
-        else
-          memcpy(&narrow, &bits, 4), v = narrow;
-        return to.value<double>(v);
+        const auto narrow = std::bit_cast<float>(static_cast<uint32_t>(raw));
+        return to.value<double>(p.wide ? std::bit_cast<double>(raw) : narrow);
       }
       default: return to.value<uint64_t>(raw);
     }
@@ -439,23 +423,11 @@ class TapRows {
 
   // A text, without the zero at its end.
   void words(const Trace& trace, const FunctionColumns& c, const Field& p, uint32_t i) {
-    const unsigned kind = DT_DATA_KIND(c.descriptor(p, i));
-    std::string_view s;
-    std::vector<uint8_t> blob;
-    if (kind == DT_DATA_INLINE) {
-      s = c.payload(p, i);
-    } else if (kind == DT_DATA_BLOB) {
-      try {
-        blob = trace.blob(c.hash(p, i), 1u << 20);
-        s = {reinterpret_cast<const char*>(blob.data()), blob.size()};
-      } catch (const Error&) {
-        return next().null();
-      }
-    } else {
-      return next().null();
-    }
-    if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
-    next().text(s);
+    std::vector<uint8_t> keep;
+    auto s = content_of(trace, c, p, i, keep, 1u << 20);
+    if (!s) return next().null();
+    if (!s->empty() && s->back() == '\0') s->remove_suffix(1);
+    next().text(*s);
   }
 
   // Address, size, hash and bytes.
@@ -464,18 +436,9 @@ class TapRows {
     const bool is_inline = DT_DATA_KIND(d) == DT_DATA_INLINE, is_blob = DT_DATA_KIND(d) == DT_DATA_BLOB;
     if (p.slot >= 0) next().value<uint64_t>(c.raw(p, i));
     Column &bytes = next(), &blob = next(), &data = next();
-    if (is_inline || is_blob)
-      bytes.value<uint64_t>(DT_DATA_LENGTH(d));
-    else
-      bytes.null();
-    if (is_blob)
-      blob.text(hash_text(c.hash(p, i)));
-    else
-      blob.null();
-    if (is_inline)
-      data.text(c.payload(p, i));
-    else
-      data.null();
+    is_inline || is_blob ? bytes.value<uint64_t>(DT_DATA_LENGTH(d)) : bytes.null();
+    is_blob ? blob.text(hash_text(c.hash(p, i))) : blob.null();
+    is_inline ? data.text(c.payload(p, i)) : data.null();
   }
 
   Table table_;

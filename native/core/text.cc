@@ -24,14 +24,10 @@ template <class T> void put_number(Bytes& out, T v) {
 
 bool tree_of_blob(Bytes& out, const Trace& trace, const FunctionColumns& columns, const Field& field, uint32_t i,
                   bool json) {
-  try {
-    const auto content = trace.blob(columns.hash(field, i), TREE_BLOB);
-    put_tree(out, trace.signatures, field, {reinterpret_cast<const char*>(content.data()), content.size()}, json,
-             json ? JSON_ELEMENTS : TEXT_ELEMENTS);
-    return true;
-  } catch (const Error&) {  // too long, or lost
-    return false;
-  }
+  std::vector<uint8_t> keep;
+  const auto content = content_of(trace, columns, field, i, keep, TREE_BLOB);
+  if (content) put_tree(out, trace.signatures, field, *content, json, json ? JSON_ELEMENTS : TEXT_ELEMENTS);
+  return content.has_value();
 }
 
 // Returns the words of an API for true and false.
@@ -87,12 +83,8 @@ void put_real(Bytes& out, uint64_t bits, bool wide, bool json) {
   wide ? put_f64(out, d) : put_f32(out, f);
 }
 void put_address(Bytes& out, uint64_t v, bool json) {
-  if (json)
-    put_u64(out, v);
-  else if (v)
-    put_hex(out, v);
-  else
-    out.put("NULL");
+  if (json) return put_u64(out, v);
+  v ? put_hex(out, v) : out.put("NULL");
 }
 void put_utf8(Bytes& out, std::string_view s) {
   each_valid_utf8(s, [&](std::string_view piece) { out.put(piece); });
@@ -115,7 +107,30 @@ int64_t integer_value(const Field& field, uint64_t raw) {
   return static_cast<int64_t>(raw);
 }
 
-void put_mask(Bytes& out, const EnumGroup* group, uint64_t value) {
+void put_word(Bytes& out, std::string_view word, bool json) { json ? put_json(out, word) : out.put(word); }
+
+void put_enumerant(Bytes& out, const Signatures& names, const EnumGroup* group, int64_t value, bool json) {
+  if (auto* name = names.enum_name(group, value))
+    put_word(out, *name, json);
+  else
+    json ? put_i64(out, value) : put_unnamed(out, static_cast<uint64_t>(value));
+}
+
+std::string words_of(const Signatures& names, const Field& field, uint64_t raw) {
+  Bytes text;
+  if (field.kind == Kind::bitmask)
+    put_mask(text, field.group, raw);
+  else
+    put_enumerant(text, names, field.group, static_cast<int64_t>(raw));
+  return std::string(text.view());
+}
+
+void put_mask(Bytes& out, const EnumGroup* group, uint64_t value, bool json) {
+  if (json) {
+    out.put('"');
+    put_mask(out, group, value);
+    return out.put('"');
+  }
   const std::string* exact = group ? group->find(static_cast<int64_t>(value)) : nullptr;
   if (group && !exact && value == UINT32_MAX) exact = group->find(-1);
   if (exact) return out.put(*exact);
@@ -148,25 +163,6 @@ const Printer::Words& Printer::words(const Function& function) {
   return *slot;
 }
 
-void Printer::enumerant(Bytes& out, const EnumGroup* group, int64_t value, bool json) {
-  if (auto* name = trace_.signatures.enum_name(group, value)) {
-    if (json)
-      put_json(out, *name);
-    else
-      out.put(*name);
-  } else if (json) {
-    put_i64(out, value);
-  } else {
-    put_unnamed(out, static_cast<uint64_t>(value));
-  }
-}
-
-void Printer::mask(Bytes& out, const EnumGroup* group, uint64_t value, bool json) {
-  if (json) out.put('"');
-  put_mask(out, group, value);
-  if (json) out.put('"');
-}
-
 void Printer::scalar(Bytes& out, const Function& function, const Field& field, uint64_t raw, bool json) {
   switch (field.kind) {
     case Kind::i32: put_i64(out, field.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw)); break;
@@ -176,8 +172,8 @@ void Printer::scalar(Bytes& out, const Function& function, const Field& field, u
     case Kind::f32:
     case Kind::f64: put_real(out, raw, field.wide, json); break;
     case Kind::boolean: out.put(truth(json ? "" : function.api, raw != 0)); break;
-    case Kind::enumeration: enumerant(out, field.group, static_cast<int64_t>(raw), json); break;
-    case Kind::bitmask: mask(out, field.group, raw, json); break;
+    case Kind::enumeration: put_enumerant(out, trace_.signatures, field.group, static_cast<int64_t>(raw), json); break;
+    case Kind::bitmask: put_mask(out, field.group, raw, json); break;
     case Kind::ptr:
     case Kind::handle: put_address(out, raw, json); break;
   }
@@ -194,7 +190,7 @@ bool Printer::begin_item(Bytes& out, size_t n, bool json) {
 // An integer of a list, by name where it has one.
 void Printer::named(Bytes& out, const Field& field, int64_t v, bool json) {
   if (field.data_group && trace_.signatures.enum_name(field.data_group, v))
-    enumerant(out, field.data_group, v, json);
+    put_enumerant(out, trace_.signatures, field.data_group, v, json);
   else
     put_i64(out, v);
 }
@@ -221,11 +217,11 @@ void Printer::attributes(Bytes& out, const Field& field, std::string_view s, boo
     if (!group)
       put_i64(out, v);
     else if (group->bitmask)
-      mask(out, group, width == 4 ? static_cast<uint32_t>(v) : static_cast<uint64_t>(v), json);
+      put_mask(out, group, width == 4 ? static_cast<uint32_t>(v) : static_cast<uint64_t>(v), json);
     else if (group->find(v))
-      enumerant(out, group, v, json);
+      put_enumerant(out, trace_.signatures, group, v, json);
     else if (width == 4 && group->find(static_cast<uint32_t>(v)))
-      enumerant(out, group, static_cast<uint32_t>(v), json);
+      put_enumerant(out, trace_.signatures, group, static_cast<uint32_t>(v), json);
     else
       put_i64(out, v);
   }
@@ -251,17 +247,20 @@ void Printer::element(Bytes& out, const Field& field, const char* at, bool json)
   }
 }
 
+void Printer::quoted(Bytes& out, std::string_view s, bool json) {
+  const bool cut = !json && !whole_ && s.size() > TEXT_CHARS;
+  out.put('"');
+  put_escaped(out, cut ? s.substr(0, TEXT_CHARS) : s, json);
+  out.put(cut ? "…\"" : "\"");
+}
+
 void Printer::array(Bytes& out, const Field& field, std::string_view s, bool json) {
   size_t width = element_bytes(field.element);
   if (field.element == Element::attribs32 || field.element == Element::attribs64)
     return attributes(out, field, s, json);
   if (field.element == Element::chars) {
-    out.put('"');
     if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
-    bool cut = !json && !whole_ && s.size() > TEXT_CHARS;
-    put_escaped(out, cut ? s.substr(0, TEXT_CHARS) : s, json);
-    out.put(cut ? "…\"" : "\"");
-    return;
+    return quoted(out, s, json);
   }
   out.put(json ? '[' : '{');
   size_t n = 0;
@@ -271,10 +270,7 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
       s.remove_prefix(4);
       if (length > s.size()) break;
       if (!begin_item(out, n, json)) break;
-      bool cut = !json && !whole_ && length > TEXT_CHARS;
-      out.put('"');
-      put_escaped(out, s.substr(0, cut ? TEXT_CHARS : length), json);
-      out.put(cut ? "…\"" : "\"");
+      quoted(out, s.substr(0, length), json);
       s.remove_prefix(length);
     }
   } else if (width) {
@@ -290,13 +286,10 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
 bool Printer::words_of_blob(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i) {
   if (is_tree(field) && !whole_) return tree_of_blob(out, trace_, columns, field, i, false);
   if (field.element != Element::chars && field.element != Element::strings) return false;
-  try {
-    auto content = trace_.blob(columns.hash(field, i), TEXT_BLOB);
-    array(out, field, {reinterpret_cast<const char*>(content.data()), content.size()}, false);
-    return true;
-  } catch (const Error&) {  // too long, or lost
-    return false;
-  }
+  std::vector<uint8_t> keep;
+  const auto content = content_of(trace_, columns, field, i, keep, TEXT_BLOB);
+  if (content) array(out, field, *content, false);
+  return content.has_value();
 }
 
 void Printer::value(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i) {
@@ -339,11 +332,7 @@ void Printer::value(Bytes& out, const FunctionColumns& columns, const Field& fie
       put_hex(out, raw);
       out.put(" /* unreadable */");
       break;
-    default:
-      if (pointer)
-        scalar(out, *columns.function, field, raw, false);
-      else
-        put_hex(out, raw);
+    default: pointer ? scalar(out, *columns.function, field, raw, false) : put_hex(out, raw);
   }
 }
 
@@ -401,11 +390,7 @@ void Printer::value_json(Bytes& out, const FunctionColumns& columns, const Field
           .end();
       break;
     case DT_DATA_PENDING: out.put("null"); break;
-    default:
-      if (raw)
-        put_u64(out, raw);
-      else
-        out.put("null");
+    default: raw ? put_u64(out, raw) : out.put("null");
   }
 }
 

@@ -42,8 +42,7 @@ class Printer {
   void value(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i);
   bool words_of_blob(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i);
   void scalar(Bytes& out, const Function& function, const Field& field, uint64_t raw, bool json);
-  void enumerant(Bytes& out, const EnumGroup* group, int64_t value, bool json);
-  void mask(Bytes& out, const EnumGroup* group, uint64_t value, bool json);
+  void quoted(Bytes& out, std::string_view s, bool json);
   bool begin_item(Bytes& out, size_t n, bool json);
   void named(Bytes& out, const Field& field, int64_t v, bool json);
   void attributes(Bytes& out, const Field& field, std::string_view s, bool json);
@@ -59,6 +58,11 @@ int64_t integer_value(const Field& field, uint64_t raw);
 // "width=320;height=240": what a recording notes of a native object.
 using Attributes = std::map<std::string, std::string, std::less<>>;
 Attributes parse_attributes(std::string_view text);
-void put_mask(Bytes& out, const EnumGroup* group, uint64_t value);
+void put_mask(Bytes& out, const EnumGroup* group, uint64_t value, bool json = false);
+void put_enumerant(Bytes& out, const Signatures& names, const EnumGroup* group, int64_t value, bool json = false);
+// Names alone, as text or as a string of JSON.
+void put_word(Bytes& out, std::string_view word, bool json);
+// The text of an enumeration's or a bitmask's value.
+std::string words_of(const Signatures& names, const Field& field, uint64_t raw);
 
 }  // namespace dt

@@ -24,24 +24,55 @@ class TreeText {
       out_.put(json_ ? "null" : "NULL");
   }
 
-  void chain_alone(size_t slot) { chain(slot); }
-  void structure_alone(const StructType& type, size_t at, bool in_chain) { structure(type, at, in_chain); }
+  void structure(const StructType& type, size_t at, bool in_chain) {
+    if (!tree_.visit() || depth_ >= Structures::DEPTH) return left_out();
+    ++depth_;
+    open(false);
+    bool first = true;
+    for (auto& m : type.members) {
+      if (in_chain && m.kind == Of::chain) continue;
+      if (!first) out_.put(", ");
+      first = false;
+      name(m.name);
+      if (m.name == "sType" && !type.stype_name.empty())
+        word(type.stype_name);
+      else
+        member(type, at, m, at + m.offset);
+    }
+    close(false);
+    --depth_;
+  }
+
+  void chain(size_t slot) {
+    if (!tree_.load<uint64_t>(slot)) return absent(slot);
+    open(true);
+    for (bool first = true;; first = false) {
+      const Tree::Block block = tree_.follow(slot, 16);
+      if (!block.count || !tree_.visit()) break;
+      if (!first) out_.put(", ");
+      const int64_t stype = tree_.load<int32_t>(block.at);
+      const StructType* type = names_.by_stype(stype);
+      if (type && tree_.follow(slot, type->bytes).count) {
+        if (!json_) out_.put(type->name);
+        structure(*type, block.at, true);
+      } else if (json_) {
+        JsonWriter(out_).object().put("sType", stype).end();
+      } else {
+        out_.put("sType "), put_i64(out_, stype);
+      }
+      slot = block.at + 8;
+    }
+    close(true);
+  }
 
  private:
   void open(bool list) { out_.put(json_ && list ? '[' : '{'); }
   void close(bool list) { out_.put(json_ && list ? ']' : '}'); }
   void name(std::string_view text) {
-    if (json_)
-      put_json(out_, text), out_.put(": ");
-    else
-      out_.put(text), out_.put(" = ");
+    word(text);
+    out_.put(json_ ? ": " : " = ");
   }
-  void absent(size_t slot) {
-    if (json_)
-      out_.put("null");
-    else
-      out_.put(tree_.load<uint64_t>(slot) == 1 ? "/* not read */" : "NULL");
-  }
+  void absent(size_t slot) { out_.put(json_ ? "null" : tree_.load<uint64_t>(slot) == 1 ? "/* not read */" : "NULL"); }
 
   void structures(const StructType& type, Tree::Block block) {
     open(true);
@@ -60,25 +91,6 @@ class TreeText {
   void rest() {
     left_out();
     close(true);
-  }
-
-  void structure(const StructType& type, size_t at, bool in_chain) {
-    if (!tree_.visit() || depth_ >= Structures::DEPTH) return left_out();
-    ++depth_;
-    open(false);
-    bool first = true;
-    for (auto& m : type.members) {
-      if (in_chain && m.kind == Of::chain) continue;
-      if (!first) out_.put(", ");
-      first = false;
-      name(m.name);
-      if (m.name == "sType" && !type.stype_name.empty())
-        word(type.stype_name);
-      else
-        member(type, at, m, at + m.offset);
-    }
-    close(false);
-    --depth_;
   }
 
   void union_of(const StructType& outer, size_t outer_at, const StructMember& in, size_t at) {
@@ -150,28 +162,6 @@ class TreeText {
     close(true);
   }
 
-  void chain(size_t slot) {
-    if (!tree_.load<uint64_t>(slot)) return absent(slot);
-    open(true);
-    for (bool first = true;; first = false) {
-      const Tree::Block block = tree_.follow(slot, 16);
-      if (!block.count || !tree_.visit()) break;
-      if (!first) out_.put(", ");
-      const int64_t stype = tree_.load<int32_t>(block.at);
-      const StructType* type = names_.by_stype(stype);
-      if (type && tree_.follow(slot, type->bytes).count) {
-        if (!json_) out_.put(type->name);
-        structure(*type, block.at, true);
-      } else if (json_) {
-        JsonWriter(out_).object().put("sType", stype).end();
-      } else {
-        out_.put("sType "), put_i64(out_, stype);
-      }
-      slot = block.at + 8;
-    }
-    close(true);
-  }
-
   void text(size_t slot) {
     const Tree::Block block = tree_.follow(slot, 1);
     if (!block) return absent(slot);
@@ -192,12 +182,7 @@ class TreeText {
     close(true);
   }
 
-  void word(std::string_view text) {
-    if (json_)
-      put_json(out_, text);
-    else
-      out_.put(text);
-  }
+  void word(std::string_view text) { put_word(out_, text, json_); }
   void value(const StructMember& m, size_t at, size_t index) {
     const uint64_t v = tree_.value(m, at, index);
     switch (m.meaning) {
@@ -207,11 +192,7 @@ class TreeText {
         const std::string* known = m.group ? m.group->find(static_cast<int64_t>(v)) : nullptr;
         return known ? word(*known) : put_i64(out_, static_cast<int64_t>(v));
       }
-      case Meaning::bitmask:
-        if (json_) out_.put('"');
-        put_mask(out_, m.group, v);
-        if (json_) out_.put('"');
-        return;
+      case Meaning::bitmask: return put_mask(out_, m.group, v, json_);
       case Meaning::number: break;
     }
     if (m.element == Element::f32 || m.element == Element::f64)
@@ -232,13 +213,13 @@ class TreeText {
 }  // namespace
 
 void chain_json(Bytes& out, const Signatures& names, size_t slot, Tree& tree) {
-  TreeText(out, Structures::of(names), tree, true, SIZE_MAX).chain_alone(slot);
+  TreeText(out, Structures::of(names), tree, true, SIZE_MAX).chain(slot);
 }
 
 void structure_json(Bytes& out, const Signatures& names, const StructType& type, std::string_view content, size_t at,
                     size_t most, bool alone) {
   Tree tree(content);
-  TreeText(out, Structures::of(names), tree, true, most).structure_alone(type, at, alone);
+  TreeText(out, Structures::of(names), tree, true, most).structure(type, at, alone);
 }
 
 void put_tree(Bytes& out, const Signatures& names, const Field& field, std::string_view content, bool json,

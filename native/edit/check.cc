@@ -119,7 +119,6 @@ class Checker {
     }
     broken_.push_back({seq, m.seq, f.name, m.function->name, std::move(text)});
   }
-  std::vector<uint64_t> names_in(const FunctionColumns& columns, uint32_t i, const Field* p);
   void objects(const FunctionColumns& columns, uint32_t i, const Uses& u, uint64_t seq, const Function& function,
                bool kept);
   void mapping(std::pair<uint32_t, uint64_t> key, const Uses& u, uint64_t seq, const Function& function, bool kept);
@@ -135,38 +134,11 @@ class Checker {
   VulkanChecker vulkan_;
 };
 
-// The names of objects that a parameter holds.
-std::vector<uint64_t> Checker::names_in(const FunctionColumns& columns, uint32_t i, const Field* p) {
-  std::vector<uint64_t> names;
-  if (p->has_data() && element_bytes(p->element)) {
-    uint64_t d = columns.descriptor(*p, i);
-    std::vector<uint8_t> blob;
-    std::string_view content;
-    if (DT_DATA_KIND(d) == DT_DATA_INLINE) content = columns.payload(*p, i);
-    if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
-      try {
-        blob = trace_.blob(columns.hash(*p, i), 1u << 24);
-        content = {reinterpret_cast<const char*>(blob.data()), blob.size()};
-      } catch (const Error&) {  // lost: nothing is known
-      }
-    }
-    size_t width = element_bytes(p->element);
-    for (size_t at = 0; at + width <= content.size(); at += width) {
-      uint64_t v = 0;
-      memcpy(&v, content.data() + at, width);
-      names.push_back(v);
-    }
-  } else if (p->slot >= 0) {
-    names.push_back(columns.raw(*p, i));
-  }
-  return names;
-}
-
 void Checker::objects(const FunctionColumns& columns, uint32_t i, const Uses& u, uint64_t seq, const Function& function,
                       bool kept) {
   for (const Field* p : u.fields) {
     bool made = u.creates && (p == function.result.get() || (p->has_data() && p->out));
-    for (uint64_t name : names_in(columns, i, p)) {
+    for (uint64_t name : names_in(trace_, columns, *p, i)) {
       if (!name) continue;
       auto key = std::make_pair(p->object_class, name);
       if (made) {

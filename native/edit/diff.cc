@@ -236,31 +236,6 @@ class Objects {
   std::unordered_map<std::string, std::unordered_map<uint64_t, uint64_t>> to_b_, to_a_;
 };
 
-std::vector<uint64_t> names_in(const Trace& trace, const FunctionColumns& c, const Field& p, uint32_t i) {
-  if (!p.has_data() || !element_bytes(p.element))
-    return p.slot >= 0 ? std::vector<uint64_t>{c.raw(p, i)} : std::vector<uint64_t>{};
-  uint64_t d = c.descriptor(p, i);
-  std::vector<uint8_t> blob;
-  std::string_view bytes;
-  if (DT_DATA_KIND(d) == DT_DATA_INLINE)
-    bytes = c.payload(p, i);
-  else if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
-    try {
-      blob = trace.blob(c.hash(p, i), 1u << 24);
-      bytes = {reinterpret_cast<const char*>(blob.data()), blob.size()};
-    } catch (const Error&) {  // lost
-    }
-  }
-  size_t width = element_bytes(p.element);
-  std::vector<uint64_t> out;
-  for (size_t at = 0; at + width <= bytes.size(); at += width) {
-    uint64_t v = 0;
-    memcpy(&v, bytes.data() + at, width);
-    out.push_back(v);
-  }
-  return out;
-}
-
 // Calls of one thread in one frame.
 struct Sequence {
   std::vector<uint64_t> seq, full, name;
