@@ -2,6 +2,16 @@
 
 namespace dt::kernel {
 
+namespace {
+
+// Where the text or the list in a place begins and ends.
+std::pair<int64_t, int64_t> bounds(const ArrowArray& array, size_t at, bool wide) {
+  auto of = [&](auto* offsets) { return std::pair<int64_t, int64_t>(offsets[at], offsets[at + 1]); };
+  return wide ? of(static_cast<const int64_t*>(array.buffers[1])) : of(static_cast<const int32_t*>(array.buffers[1]));
+}
+
+}  // namespace
+
 TableReader::TableReader(ArrowArrayStream* stream) : stream_(*stream) {
   stream->release = nullptr;
   if (stream_.get_schema(&stream_, &schema_)) {
@@ -146,13 +156,8 @@ std::string_view TableReader::text_of(const ArrowArray& array, size_t row, bool 
     auto buffer = load<uint32_t>(v + 8), offset = load<uint32_t>(v + 12);
     return {static_cast<const char*>(array.buffers[2 + buffer]) + offset, n};
   }
-  auto* text = static_cast<const char*>(array.buffers[2]);
-  if (wide) {
-    auto* o = static_cast<const int64_t*>(array.buffers[1]) + at;
-    return {text + o[0], static_cast<size_t>(o[1] - o[0])};
-  }
-  auto* o = static_cast<const int32_t*>(array.buffers[1]) + at;
-  return {text + o[0], static_cast<size_t>(o[1] - o[0])};
+  const auto [from, to] = bounds(array, at, wide);
+  return {static_cast<const char*>(array.buffers[2]) + from, static_cast<size_t>(to - from)};
 }
 
 std::string_view TableReader::text(int column) const {
@@ -176,14 +181,7 @@ const uint8_t* TableReader::list(int column, size_t* count, size_t* width) const
     return reinterpret_cast<const uint8_t*>(s.data());
   }
   size_t at = row_ + static_cast<size_t>(a.offset) + static_cast<size_t>(batch_.offset);
-  int64_t from, to;
-  if (in.wide) {
-    auto* o = static_cast<const int64_t*>(a.buffers[1]) + at;
-    from = o[0], to = o[1];
-  } else {
-    auto* o = static_cast<const int32_t*>(a.buffers[1]) + at;
-    from = o[0], to = o[1];
-  }
+  const auto [from, to] = bounds(a, at, in.wide);
   const ArrowArray& item = *a.children[0];
   *count = static_cast<size_t>(to - from);
   *width = in.item_width;

@@ -192,25 +192,15 @@ void Output::real(int at, double value) {
 void Output::one_text(int at, std::string_view value) {
   Column* column = open(at);
   if (!column) return;
-  if (column->type.type == Type::dictionary) {
-    column->value(intern(value));
-    return;
-  }
-  if (column->type.type != Type::text) {
-    column->null();
-    return;
-  }
-  column->text(value);
+  if (column->type.type == Type::dictionary) return column->value(intern(value));
+  column->type.type == Type::text ? column->text(value) : column->null();
 }
 
 void Output::binary(int at, std::string_view value) {
   for (; at >= 0; at = next(at)) {
     Column* column = open(at);
     if (!column) continue;
-    if (column->type.type == Type::binary)
-      column->text(value);
-    else
-      column->null();
+    column->type.type == Type::binary ? column->text(value) : column->null();
   }
 }
 

@@ -166,16 +166,12 @@ class SpanOrder : public BatchSource {
     put(to, there, there ? static_cast<int32_t>(from.integer(column)) : 0);
   }
   void put_request_number(const Ordered& from, size_t column) {
-    if (from.is_null(column))
-      columns_[to_request].null();
-    else
-      columns_[to_request].value(from.integer(column));
+    Column& to = columns_[to_request];
+    from.is_null(column) ? to.null() : to.value(from.integer(column));
   }
   void put_open(const Ordered& from, size_t column) {
-    if (from.is_null(column))
-      columns_[to_open].null();
-    else
-      columns_[to_open].boolean(from.integer(column) != 0);
+    Column& to = columns_[to_open];
+    from.is_null(column) ? to.null() : to.boolean(from.integer(column) != 0);
   }
 
   void put_thread() {
@@ -227,10 +223,7 @@ class SpanOrder : public BatchSource {
       others_.is_null(column) ? columns_[to].null() : columns_[to].value(words.number(others_.text(column)));
     };
     word(to_track, 0, tracks_);
-    if (others_.is_null(1))
-      columns_[to_name].null();
-    else
-      columns_[to_name].text(others_.text(1));
+    others_.is_null(1) ? columns_[to_name].null() : columns_[to_name].text(others_.text(1));
     word(to_kind, 2, kinds_);
     put_request_number(others_, 3);
     put(to_tid, others_, 4);

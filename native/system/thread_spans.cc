@@ -488,18 +488,12 @@ class ThreadPass : public BatchSource {
     for (size_t at = given_; at < end; ++at) {
       const ThreadSpan& span = ready_[at];
       columns[0].value(span.tid);
-      if (span.cpu == k_no_cpu)
-        columns[1].null();
-      else
-        columns[1].value(static_cast<int32_t>(span.cpu));
+      span.cpu == k_no_cpu ? columns[1].null() : columns[1].value(static_cast<int32_t>(span.cpu));
       columns[2].value(span.begin);
       columns[3].value(span.end);
       columns[4].value(static_cast<uint32_t>(span.kind));
       columns[5].boolean(span.is_open);
-      if (span.waker > 0)
-        columns[6].value(span.waker);
-      else
-        columns[6].null();
+      span.waker > 0 ? columns[6].value(span.waker) : columns[6].null();
       columns[7].boolean(!finished_ || at < sorted_);
     }
     given_ = end;
