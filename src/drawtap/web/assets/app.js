@@ -1,8 +1,9 @@
 // The page: one place (store.js), and what each part shows of it.
 import {allCommands, keyOf} from "./commands.js";
-import {button, duration, element, fill, h, number, soon} from "./dom.js";
+import {button, counted, duration, element, fill, h, number, soon} from "./dom.js";
 import {follow} from "./driven.js";
 import {Filter} from "./filter.js";
+import {chooseTab, fail, makeTabs, say} from "./furniture.js";
 import {headed} from "./image.js";
 import {Keys} from "./keys.js";
 import {Marks} from "./marks.js";
@@ -11,11 +12,13 @@ import {getBytes, insist, ServerError, takeToken} from "./net.js";
 import {Notes} from "./notes.js";
 import {callPanel} from "./panels_call.js";
 import {findingsPanel, notesPanel, objectsPanel} from "./panels_more.js";
+import {failure, options, quiet, select, toggle} from "./parts.js";
 import {Recording} from "./recording.js";
 import {CallList, COLUMNS} from "./rows.js";
 import {AllSeries} from "./series.js";
 import {format, parse, Store} from "./store.js";
 import {Strip} from "./strip.js";
+import {link} from "./table.js";
 import {Timeline, timePanel} from "./time.js";
 
 /**
@@ -60,17 +63,18 @@ function ranged(filter, of, from, to) {
 }
 
 /** @param {any} overview */
+const amount = ({calls, frames}) => `${number(calls)} calls, ${number(frames)} frames`;
+
+/** @param {any} overview */
 const named = (overview) =>
     (overview.engine && overview.engine !== "system" ? `${overview.name} on ${overview.engine}` : overview.name);
 
 class Page {
   /** @param {any} session @param {any} first what of a recording came with the session: its frames, its notes */
   constructor(session, first) {
-    this.session = session;
-    this.first = first;
+    Object.assign(this, {session, first, say, fail});
     this.store = new Store();
-    this.list = new CallList(
-        element("list"), {select: (seq, row) => this.selected(seq, row), fail: (error) => this.fail(error)});
+    this.list = new CallList(element("list"), {select: (seq, row) => this.selected(seq, row), fail});
     this.filter = new Filter(this);
     this.marks = new Marks(this, h("canvas", {id: "marks", hidden: true, title: "findings and problems"}));
     this.list.marks = this.marks;
@@ -82,7 +86,7 @@ class Page {
       range: (of, from, to) => this.store.set({filter: ranged(this.store.place.filter, of, from, to)}),
     });
     this.timeline = new Timeline(this, element("time"));
-    this.keys = new Keys(this.commands(), (error) => this.fail(error), {
+    this.keys = new Keys(this.commands(), fail, {
       all: () => this.allCommands(),
       read: () => this.notes?.data.keys,
       write: (keys) => {
@@ -145,8 +149,7 @@ class Page {
                 PANELS;
     const first = this.first?.of === index ? this.first : null;
     this.first = null;  // what is opened again later may have other notes
-    await Promise.all(
-        [recording.load(first?.frames), other?.load(), notes.load(first?.notes).catch((error) => this.fail(error))]);
+    await Promise.all([recording.load(first?.frames), other?.load(), notes.load(first?.notes).catch(fail)]);
     const pair = other && (await this.align(/** @type {Recording} */ (recording), other));
     if (ticket !== this.opening) return false;
     // The number of a set, and what was seen, are of the recording before.
@@ -155,38 +158,10 @@ class Page {
     document.body.classList.toggle("pair", Boolean(pair));
     this.tabs();
     document.title = `${overview.name}${this.other ? ` and ${this.other.overview.name}` : ""} – drawtap`;
-    const losses = overview.problems.length;
-    const choose =
-        this.session.recordings.length > 1 && !this.other &&
-        h("select", {
-          "aria-label": "recording",
-          on: {change: (e) => this.store.set({rec: Number(e.target.value), call: null, filter: "", pin: null})}
-        },
-          ...this.session.recordings.map((one, i) => h("option", {value: i, text: named(one), selected: i === index})));
     if (this.other)
       this.pairHead(overview, this.other.overview);
     else
-      fill(
-          element("what"), this.back(), choose || h("b", {text: overview.name}), this.partners(index),
-          ` ${
-              kernel ?
-                  [
-                    overview.about.format, overview.about.hostname !== "(none)" && overview.about.hostname,
-                    overview.about.kernel_release, `clock ${overview.about.clock}`
-                  ].filter(Boolean)
-                      .join(" · ") :
-                  `${number(overview.calls)} calls, ${number(overview.frames)} frames`} `,
-          losses > 0 && h("a", {
-            class: "bad",
-            href: "#",
-            text: `▲ ${losses} ${losses === 1 ? "problem" : "problems"}`,
-            on: {
-              click: (/** @type {Event} */ e) => {
-                e.preventDefault();
-                this.store.set({tab: "sql", sql: "SELECT * FROM problems"});
-              }
-            }
-          }));
+      this.head(overview, index);
     if (kernel) return true;
     this.series = new AllSeries(index);
     this.list.series = [];
@@ -197,6 +172,25 @@ class Page {
     if (pair) this.pairFurniture();
     this.model();
     return true;
+  }
+
+  /** Name the recording, and offer the others. @param {any} overview @param {number} index */
+  head(overview, index) {
+    const {recordings} = this.session, {about, problems: {length: losses}} = overview;
+    const choose = recordings.length > 1 ?
+        select(
+            "recording", recordings.map((one, i) => [i, named(one)]),
+            (rec) => this.store.set({rec: Number(rec), call: null, filter: "", pin: null}), index) :
+        h("b", {text: overview.name});
+    const words = overview.kind === "kernel" ?
+        [about.format, about.hostname !== "(none)" && about.hostname, about.kernel_release, `clock ${about.clock}`]
+            .filter(Boolean)
+            .join(" · ") :
+        amount(overview);
+    const problems =
+        link(`▲ ${counted(losses, "problem")}`, () => this.store.set({tab: "sql", sql: "SELECT * FROM problems"}));
+    problems.className = "bad";
+    fill(element("what"), this.back(), choose, this.partners(index), ` ${words} `, losses > 0 && problems);
   }
 
   /** Follow the list's selection with the cursors. @param {number} seq @param {any} row */
@@ -215,23 +209,16 @@ class Page {
     const others =
         this.session.recordings.map((one, i) => ({one, i})).filter(({one, i}) => i !== index && one.kind !== "kernel");
     if (!others.length || this.session.recordings[index].kind === "kernel") return null;
-    return h(
-        "select", {
-          "aria-label": "compare with",
-          on: {
-            change: (e) =>
-                this.store.set({with: Number(e.target.value), callb: null, filter: "", pin: null, tab: "call"})
-          }
-        },
-        h("option", {value: "", text: "compare with …", selected: true}),
-        ...others.map(({one, i}) => h("option", {value: i, text: named(one)})));
+    return select(
+        "compare with", [["", "compare with …"], ...others.map(({one, i}) => [i, named(one)])],
+        (other) => this.store.set({with: Number(other), callb: null, filter: "", pin: null, tab: "call"}));
   }
 
   /** @param {any} a @param {any} b */
   pairHead(a, b) {
     const one = (/** @type {string} */ side, overview, recording) =>
         h("span", {class: "side"}, h("em", {class: "kind", text: side}), h("b", {text: named(overview)}),
-          ` ${number(overview.calls)} calls, ${number(overview.frames)} frames`,
+          ` ${amount(overview)}`,
           overview.problems.length > 0 &&
               h("span",
                 {class: "bad", text: ` ▲ ${overview.problems.length}`, title: "problems of the file: open it alone"}),
@@ -315,7 +302,7 @@ class Page {
     this.begun = true;
     if (this.recording.kernel) return;
     this.strip.later();
-    void this.late().catch((error) => this.fail(error));
+    void this.late().catch(fail);
   }
 
   /** Series for bars and columns, marks of findings. */
@@ -323,7 +310,7 @@ class Page {
     const {recording} = this;
     this.counting =
         recording.countLists().then((has) => void (has && recording === this.recording && this.list.draw()));
-    this.counting.catch((error) => this.fail(error));
+    this.counting.catch(fail);
     await this.series.load();
     if (recording !== this.recording) return;
     this.list.columns = new Set((this.notes.data.columns ?? ["seq", "duration"]).filter((key) => key in COLUMNS));
@@ -350,8 +337,7 @@ class Page {
   /** Show or hide a column, and keep the choice beside the recording. @param {string} key */
   column(key) {
     // One after the other: each begins with the columns that the one before left.
-    this.choosing =
-        (this.choosing ?? Promise.resolve()).then(() => this.columnNow(key)).catch((error) => this.fail(error));
+    this.choosing = (this.choosing ?? Promise.resolve()).then(() => this.columnNow(key)).catch(fail);
   }
 
   /** @param {string} key */
@@ -391,44 +377,34 @@ class Page {
   toolbar() {
     const {place} = this.store, hides = this.set && place.mode === "hide";
     if (this.pair) {
-      const holds = (side, /** @type {string} */ name) =>
-          button(name, () => this.store.set({hold: place.hold === side ? "" : side}), {
-            "aria-pressed": String(place.hold === side),
-            title: `cursor ${side.toUpperCase()} stays where it is while you go through the list (H)`
-          });
+      const holds = (side, /** @type {string} */ name) => toggle(
+          name, () => this.store.set({hold: place.hold === side ? "" : side}), place.hold === side,
+          {title: `cursor ${side.toUpperCase()} stays where it is while you go through the list (H)`});
+      const frames = (mode, /** @type {string} */ name) =>
+          toggle(name, () => this.store.set({mode}), place.mode === mode);
       return fill(
-          element("bar"), button("differing frames", () => this.store.set({mode: "hide"}), {
-            "aria-pressed": String(place.mode === "hide")
-          }),
-          button("all frames", () => this.store.set({mode: "dim"}), {"aria-pressed": String(place.mode === "dim")}),
-          h("span", {class: "gap"}), holds("a", "hold A"), holds("b", "hold B"),
-          button("↑ difference", () => void this.differing(-1).catch((e) => this.fail(e)), {title: "N"}),
-          button("↓ difference", () => void this.differing(1).catch((e) => this.fail(e)), {title: "n"}),
+          element("bar"), frames("hide", "differing frames"), frames("dim", "all frames"), h("span", {class: "gap"}),
+          holds("a", "hold A"), holds("b", "hold B"),
+          button("↑ difference", () => void this.differing(-1).catch(fail), {title: "N"}),
+          button("↓ difference", () => void this.differing(1).catch(fail), {title: "n"}),
           h("div", {class: "heads", "aria-hidden": "true"},
             ...[["a", "A"], ["b", "B"]].map(
                 ([side, name]) => h("span", {class: `cell seq ${side}`, text: `call of ${name}`})),
             h("span", {class: "what", text: "= equal, ~ changed, − only in A, + only in B"})));
     }
+    const lists = (list, /** @type {string} */ name) =>
+        toggle(name, () => this.store.set({list}), place.list === list && !hides, {disabled: hides});
+    const all = this.series?.list ?? [], {series, columns} = this.list;
+    const others = all.filter((one) => !series.some(({key}) => key === one.key));
+    const more =
+        h("select", {class: "more", "aria-label": "one column more", on: {change: (e) => this.column(e.target.value)}},
+          ...options([["", "+ column"], ...others.map((one) => [one.key, one.name])]));
     fill(
-        element("bar"),
-        ...[["tree", "frames"], ["flat", "all calls"]].map(
-            ([key, name]) => button(
-                name, () => this.store.set({list: key}),
-                {"aria-pressed": String(place.list === key && !hides), disabled: hides})),
-        h("span", {class: "gap"}),
+        element("bar"), lists("tree", "frames"), lists("flat", "all calls"), h("span", {class: "gap"}),
         ...Object.entries(COLUMNS).map(
-            ([key, name]) => button(
-                name, () => this.column(key),
-                {"aria-pressed": String(this.list.columns.has(key)), title: `column ${name}`})),
-        ...this.list.series.map(
-            (one) =>
-                button(one.name, () => this.column(one.key), {"aria-pressed": "true", title: `no column ${one.name}`})),
-        Boolean(this.series?.list.length) &&
-            h("select",
-              {class: "more", "aria-label": "one column more", on: {change: (e) => this.column(e.target.value)}},
-              h("option", {value: "", text: "+ column"}),
-              ...this.series.list.filter((one) => !this.list.series.some((there) => there.key === one.key))
-                  .map((one) => h("option", {value: one.key, text: one.name}))));
+            ([key, name]) => toggle(name, () => this.column(key), columns.has(key), {title: `column ${name}`})),
+        ...series.map(({name, key}) => toggle(name, () => this.column(key), true, {title: `no column ${name}`})),
+        all.length > 0 && more);
   }
 
   /** @param {import("./store.js").Place} place @param {import("./store.js").Place} before */
@@ -483,8 +459,7 @@ class Page {
 
   /** @param {number} seq */
   go(seq) {
-    if (seq >= 0 && seq < this.recording.calls && this.pair)
-      return void this.goPair("a", seq).catch((error) => this.fail(error));
+    if (seq >= 0 && seq < this.recording.calls && this.pair) return void this.goPair("a", seq).catch(fail);
     if (seq < 0 || seq >= this.recording.calls)
       return this.say(`there is no call ${seq}: there are ${number(this.recording.calls)}`);
     this.store.set({call: seq});
@@ -564,18 +539,13 @@ class Page {
     const {place} = this.store;
     this.panelOf = format(place);
     const panel = this.chosenPanel;
-    const box = element("panel"), label = `tab-${panel.id}`;
-    for (const tab of element("tabs").children) {
-      const chosen = String(tab.id === label);
-      if (tab.ariaSelected !== chosen) tab.setAttribute("aria-selected", chosen);
-    }
-    if (box.getAttribute("aria-labelledby") !== label) box.setAttribute("aria-labelledby", label);
+    const box = element("panel");
+    chooseTab(panel.id);
     if (this.panelShown !== panel.id) fill(box);
     this.panelShown = panel.id;
     this.asking?.abort();
     const asking = (this.asking = new AbortController());
-    if (panel.needsCall && place.call === null)
-      return fill(box, h("p", {}, h("i", {text: "choose a call in the list"})));
+    if (panel.needsCall && place.call === null) return fill(box, quiet("choose a call in the list"));
     let told = false;
     const slow = setTimeout(() => {
       if (asking.signal.aborted) return;
@@ -589,13 +559,12 @@ class Page {
     try {
       await insist(() => panel.show(this.context(box, asking)), asking.signal);
     } catch (error) {
-      const e = error;
-      if (!(error instanceof ServerError) && !asking.signal.aborted) console.error(error);  // a mistake of the page
-      if (!asking.signal.aborted)
-        fill(
-            box, h("p", {class: "bad", text: e.message}), e.hint && h("p", {text: e.hint}),
-            e.status === 501 && !e.hint &&
-                h("p", {}, "The command line tells more: ", h("code", {text: "drawtap doctor"})));
+      if (asking.signal.aborted) return;
+      if (!(error instanceof ServerError)) console.error(error);  // a mistake of the page
+      fill(
+          box, ...failure(error),
+          error.status === 501 && !error.hint &&
+              h("p", {}, "The command line tells more: ", h("code", {text: "drawtap doctor"})));
     } finally {
       clearTimeout(slow);
       if (told) this.say("");
@@ -623,24 +592,10 @@ class Page {
       abort: () => asking.abort(),
       go: (/** @type {number} */ seq) => this.go(seq),
       goFrame: (/** @type {number} */ f) => this.goFrame(f),
-      say: (/** @type {string} */ text) => this.say(text),
-      fail: (/** @type {unknown} */ e) => this.fail(e),
+      say,
+      fail,
       again: () => void this.panel(),
     };
-  }
-
-  /** @param {string} text */
-  say(text) {
-    element("message").textContent = text;
-    element("message").className = "";
-  }
-
-  /** @param {unknown} error */
-  fail(error) {
-    const e = error;
-    if (e.name === "AbortError") return;
-    element("message").textContent = e.hint ? `${e.message} (${e.hint})` : e.message;
-    element("message").className = "bad";
   }
 
   status() {
@@ -664,13 +619,7 @@ class Page {
   }
 
   tabs() {
-    fill(element("tabs"), ...this.panels.map((panel, i) => button(panel.name, () => this.store.set({tab: panel.id}), {
-                                               role: "tab",
-                                               id: `tab-${panel.id}`,
-                                               "aria-selected": "false",
-                                               "aria-controls": "panel",
-                                               title: keyOf(panel, i)
-                                             })));
+    makeTabs(this.panels, (tab) => this.store.set({tab}), keyOf);
     this.keys.commands = this.commands();
   }
 
@@ -720,7 +669,7 @@ function hearFailures() {
     if (event.reason?.name === "AbortError")
       event.preventDefault();
     else
-      globalThis.drawtap?.fail?.(event.reason);
+      fail(event.reason);
   });
 }
 
@@ -744,8 +693,7 @@ async function main() {
     document.body.dataset.ready = "true";
     page.later?.();
   } catch (error) {
-    const e = error;
-    stop(e.message, e.hint ?? "");
+    stop(error.message, error.hint ?? "");
   }
 }
 

@@ -1,5 +1,7 @@
 // The commands of the page, by keys and by name.
 import {download, element} from "./dom.js";
+import {aboutKeys} from "./furniture.js";
+import {copy} from "./parts.js";
 
 const SIDES = /** @type {const} */ (["", "a", "b", "difference", "flicker"]);
 
@@ -66,10 +68,7 @@ export function allCommands(page, panels) {
       keys: ["c"],
       run: () => {
         page.store.settle();
-        navigator.clipboard.writeText(location.href)
-            .then(
-                () => page.say("copied; whoever opens it needs the token too"),
-                () => page.say("the browser refuses to copy"));
+        copy(location.href, "copied; whoever opens it needs the token too", page.say);
       }
     },
     {
@@ -78,7 +77,6 @@ export function allCommands(page, panels) {
       run: () => download(
           `${page.recording.overview.name}.notes.json`, JSON.stringify(page.notes.data, null, 1), "application/json")
     },
-    {name: "all commands", keys: ["Ctrl-k"], run: () => page.keys.palette()},
-    {name: "keys", keys: ["?"], run: () => page.keys.help("Keys")},
+    ...aboutKeys(() => page.keys),
   ];
 }

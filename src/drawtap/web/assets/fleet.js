@@ -1,13 +1,15 @@
 // The page of a corpus: recordings beside builds, and what is known of one recording on one build.
-import {button, counted, duration, fill, h, number} from "./dom.js";
+import {button, counted, duration, element, fill, h, number} from "./dom.js";
 import {historyPlot, pairPlot} from "./fleet_plots.js";
+import {aboutKeys, chooseTab, fail, makeTabs, say} from "./furniture.js";
 import {Keys} from "./keys.js";
 import {get, getBytes, post} from "./net.js";
+import {copy, facts, failure, n, options, quiet, select, sheet, title} from "./parts.js";
 import {percent} from "./units.js";
 
 const ROW = 26;    // pixels
 const AROUND = 8;  // rows beyond those that are seen
-const at = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const PANELS = [{id: "cell", name: "Recording on build"}, {id: "farm", name: "Machines"}];
 /** @type {Record<string, [string, string]>} sign and class of a label */
 const SIGNS = {
   approved: ["✓", "good"],
@@ -78,7 +80,7 @@ export class FleetPage {
     this.drawn = "";
     document.body.classList.add("fleet");
     document.title = "corpus – drawtap";
-    this.keys = new Keys(this.commands(), (error) => this.say(/** @type {Error} */ (error).message, true));
+    this.keys = new Keys(this.commands(), fail);
     this.find = h("input", {
       type: "search",
       size: 26,
@@ -86,34 +88,26 @@ export class FleetPage {
       "aria-label": "find recordings",
       on: {input: () => this.go({find: this.find.value})}
     });
-    this.label = h("select", {"aria-label": "label", on: {change: () => this.go({label: this.label.value})}});
-    this.by = h("select", {"aria-label": "groups", on: {change: () => this.go({by: this.by.value})}});
+    this.label = select("label", [], (label) => this.go({label}));
+    this.by = select("groups", [], (by) => this.go({by}));
     this.count = h("i", {role: "status"});
     this.head = h("div", {class: "grid head", role: "row"});
     this.spacer = h("div", {class: "spacer"});
     this.rows = h("div", {class: "rows"});
+    const on = {scroll: () => this.draw(), keydown: (e) => this.key(e), click: (e) => this.click(e)};
     this.scroller =
-        h("div", {
-          class: "scroller",
-          role: "grid",
-          tabindex: "0",
-          "aria-label": "recordings and builds",
-          on: {
-            scroll: () => this.draw(),
-            keydown: (/** @type {KeyboardEvent} */ e) => this.key(e),
-            click: (/** @type {Event} */ e) => this.click(e)
-          }
-        },
-          this.head, this.spacer, this.rows);
-    at("list").append(this.scroller);
-    fill(at("bar"), this.find, this.label, this.by, h("span", {class: "gap"}), this.count);
-    at("menu").addEventListener("click", () => this.keys.palette());
+        h("div", {class: "scroller", role: "grid", tabindex: "0", "aria-label": "recordings and builds", on}, this.head,
+          this.spacer, this.rows);
+    element("list").append(this.scroller);
+    fill(element("bar"), this.find, this.label, this.by, h("span", {class: "gap"}), this.count);
+    element("menu").addEventListener("click", () => this.keys.palette());
+    makeTabs(PANELS, (tab) => this.go({tab}));
     addEventListener("hashchange", () => this.read());
     new ResizeObserver(() => this.draw()).observe(this.scroller);
   }
 
   async begin() {
-    fill(at("what"), "reading the recordings and their builds ...");
+    fill(element("what"), "reading the recordings and their builds ...");
     await this.load();
     this.read();
     this.scroller.focus();
@@ -138,12 +132,9 @@ export class FleetPage {
     }
     const tags = [...new Set(rows.flatMap((row) => Object.keys(row[3])))].sort();
     const used = labels.filter((_, i) => there.has(i));
-    fill(
-        this.label, h("option", {value: "", text: "all labels"}), h("option", {value: "red", text: "what is red"}),
-        ...used.map((one) => h("option", {value: one, text: `${sign(one)[0]} ${one}`})));
-    fill(
-        this.by, h("option", {value: "", text: "the worst first"}),
-        ...tags.map((one) => h("option", {value: one, text: `by ${one}`})));
+    const labelled = used.map((one) => [one, `${sign(one)[0]} ${one}`]);
+    fill(this.label, ...options([["", "all labels"], ["red", "what is red"], ...labelled]));
+    fill(this.by, ...options([["", "the worst first"], ...tags.map((one) => [one, `by ${one}`])]));
     const cuts = rows.filter((_, r) => this.isBareCut(r)).length;
     const notes = [
       counted(rows.length - cuts, "recording"), cuts && `${counted(cuts, "cut")} of them`,
@@ -151,7 +142,7 @@ export class FleetPage {
       this.data.stale && `${number(this.data.stale)} labels are older than decisions`,
       this.data.left_out && `details of ${number(this.data.left_out)} cells left out`
     ].filter(Boolean);
-    fill(at("what"), h("b", {text: this.data.store}), ` ${notes.join(" · ")} `);
+    fill(element("what"), h("b", {text: this.data.store}), ` ${notes.join(" · ")} `);
     this.scroller.style.setProperty("--builds", String(builds.length));
     fill(
         this.head, h("span", {class: "name", role: "columnheader", text: "recording"}),
@@ -208,8 +199,6 @@ export class FleetPage {
     history[step ? "pushState" : "replaceState"](null, "", `#${parts}`);
     this.read();
   }
-
-  say(/** @type {string} */ text, bad = false) { fill(at("message"), h("span", {class: bad ? "bad" : "", text})); }
 
   // ---- the matrix --------------------------------------------------------------------------------------------------
 
@@ -386,7 +375,7 @@ export class FleetPage {
         columns.forEach((c, i) => {
           if (this.red?.has(c.images[one]) || this.red?.has(c.speed[one])) found.push([one, builds[i].key]);
         });
-    if (!found.length) return this.say("nothing is red here");
+    if (!found.length) return say("nothing is red here");
     const now = found.findIndex(([r, key]) => rows[r][0] === this.place.trace && key === this.place.build);
     const [r, key] = found[now < 0 ? (way > 0 ? 0 : found.length - 1) : (now + way + found.length) % found.length];
     this.select(r, key);
@@ -397,16 +386,8 @@ export class FleetPage {
   async show() {
     this.asking?.abort();
     const {signal} = (this.asking = new AbortController());
-    fill(
-        at("tabs"),
-        ...[["cell", "Recording on build"], ["farm", "Machines"]].map(
-            ([id, name]) => button(name, () => this.go({tab: id}), {
-              role: "tab",
-              id: `tab-${id}`,
-              "aria-controls": "panel",
-              "aria-selected": String(this.place.tab === id)
-            })));
-    const panel = at("panel");
+    chooseTab(this.place.tab);
+    const panel = element("panel");
     panel.dataset.ready = "";
     if (this.place.tab === "farm")
       fill(panel, this.farm(await this.source.machines()));
@@ -418,9 +399,7 @@ export class FleetPage {
         if (!signal.aborted) fill(panel, ...this.detail(cell, signal));
       } catch (error) {
         if (signal.aborted) return;
-        fill(
-            panel, h("p", {class: "bad", text: /** @type {Error} */ (error).message}),
-            h("p", {}, h("i", {text: error.hint ?? ""})));
+        fill(panel, ...failure(error));
       }
     }
     panel.dataset.ready = "yes";
@@ -446,124 +425,92 @@ export class FleetPage {
       regression: "it takes more time, and fresh pairs confirm that",
       faster: "it takes less time than with the build that it was compared with"
     };
+    const line = ([glyph, tone], text) => h("li", {}, h("b", {class: tone, text: glyph}), h("span", {text}));
     return h(
         "ul", {class: "meaning"},
-        ...Object.entries(told).map(
-            ([label, text]) =>
-                h("li", {}, h("b", {class: sign(label)[1], text: sign(label)[0]}),
-                  h("span", {text: `${label}: ${text}`}))),
-        h("li", {}, h("b", {class: "red", text: "!"}),
-          h("span", {text: "crash, hang, oom, device-lost, gl-error, skipped-calls: how the run failed"})),
-        h("li", {}, h("b", {class: "warn", text: "!"}),
-          h("span",
-            {text: "unsupported, timeout, infrastructure, machine-lost: the run says nothing about the build"})));
+        ...Object.entries(told).map(([label, text]) => line(sign(label), `${label}: ${text}`)),
+        line(sign("crash"), "crash, hang, oom, device-lost, gl-error, skipped-calls: how the run failed"),
+        line(
+            sign("timeout"),
+            "unsupported, timeout, infrastructure, machine-lost: the run says nothing about the build"));
   }
 
   /** @param {any[]} machines */
   farm(machines) {
     if (!machines.length)
       return h("p", {text: "No machine has measured pairs yet: drawtap corpus verdict --speed does."});
+    const rows = machines.map(
+        (m) => [h("td", {class: "mono", text: m.name || "unnamed"}), n(number(m.pairs)), n(spread(m)), when(m.last)]);
     return h(
-        "div", {}, h("h2", {text: "Machines that measured pairs"}), h("p", {
+        "div", {}, title("Machines that measured pairs"), h("p", {
           text: "The spread is the median distance of a pair from the median of its recording and builds. " +
               "Where it is large, more pairs are needed."
         }),
-        h("div", {class: "scroll"},
-          h("table", {},
-            h("thead", {},
-              h("tr", {},
-                ...["machine", "pairs", "spread", "last"].map((text, i) => h("th", {class: i % 3 ? "n" : "", text})))),
-            h("tbody", {},
-              ...machines.map(
-                  (m) =>
-                      h("tr", {}, h("td", {class: "mono", text: m.name || "unnamed"}),
-                        h("td", {class: "n", text: number(m.pairs)}),
-                        h("td", {class: "n", text: `${(100 * m.spread).toFixed(2)} %`}),
-                        h("td", {text: when(m.last)})))))));
+        h("div", {class: "scroll"}, sheet(["machine", "pairs", "spread", "last"], rows)));
   }
 
   /** @param {any} cell @param {AbortSignal} signal */
   detail(cell, signal) {
     const row = this.data.rows.find((one) => one[0] === cell.trace);
-    const [glyph, tone] = cell.label ? sign(cell.label) : ["", "soft"], {run, speed} = cell;
-    const facts = [
-      [
-        "images",
-        cell.label && h("span", {}, h("b", {class: tone, text: `${glyph} ${cell.label}`}), ` ${cell.detail ?? ""}`)
-      ],
-      [
-        "run",
-        run &&
-            `${cell.outcome}${run.detail ? `: ${run.detail}` : ""}, ${duration(1e9 * run.seconds)}, ${
-                when(run.started)}`
-      ],
-      [
-        cell.draw ? "first draw that differs" : "call",
-        cell.call !== null &&
-            h("span", {}, `call ${number(cell.call)} ${cell.function ?? ""} `,
-              this.data.may.play && button("open in the viewer", () => void this.open(cell.trace, cell.build.key)))
-      ],
-      [
-        "its frame alone",
-        cell.cut &&
-            h("span", {}, h("code", {text: cell.cut.slice(0, 12)}), " ",
-              this.data.may.play && button("open it", () => void this.open(cell.cut, cell.build.key)))
-      ],
-      ["also drawn so by", cell.shown_by.length > 0 && cell.shown_by.join(", ")],
-      [
-        "build",
-        [
-          cell.build.renderer, cell.build.version, `family ${cell.build.family || "unknown"}`,
-          cell.build.key.slice(0, 12)
-        ].filter(Boolean)
-            .join(" · ")
-      ],
-    ].filter(([, value]) => value);
+    const {run, speed, build, history} = cell;
     return [
-      h("h2", {text: row ? row[1] : cell.trace.slice(0, 12)},
-        h("small", {text: `on ${cell.build.name}${cell.base ? `, compared with ${cell.base}` : ""}`})),
-      h("table", {class: "facts"},
-        h("tbody", {},
-          ...facts.map(
-              ([name, value]) =>
-                  h("tr", {}, h("th", {scope: "row", text: /** @type {string} */ (name)}),
-                    h("td", {class: "wrap"}, value))))),
+      title(
+          row ? row[1] : cell.trace.slice(0, 12), `on ${build.name}${cell.base ? `, compared with ${cell.base}` : ""}`),
+      facts(
+          [
+            ["images", cell.label && h("span", {}, labelled(cell.label), ` ${cell.detail ?? ""}`)],
+            [
+              "run",
+              run &&
+                  [
+                    `${cell.outcome}${run.detail ? `: ${run.detail}` : ""}`, duration(1e9 * run.seconds),
+                    when(run.started)
+                  ].join(", ")
+            ],
+            [
+              cell.draw ? "first draw that differs" : "call",
+              cell.call !== null &&
+                  h("span", {}, `call ${number(cell.call)} ${cell.function ?? ""} `,
+                    this.opener("open in the viewer", cell.trace, build))
+            ],
+            [
+              "its frame alone",
+              cell.cut &&
+                  h("span", {}, h("code", {text: cell.cut.slice(0, 12)}), " ", this.opener("open it", cell.cut, build))
+            ],
+            ["also drawn so by", cell.shown_by.join(", ")],
+            [
+              "build",
+              [build.renderer, build.version, `family ${build.family || "unknown"}`, build.key.slice(0, 12)]
+                  .filter(Boolean)
+                  .join(" · ")
+            ],
+          ],
+          "wrap", {class: "facts"}),
       ...(cell.frame !== null && (cell.got || cell.right) ? this.pictures(cell, signal) : []),
-      ...(cell.got ? [this.deciding(cell)] : []),
-      ...(cell.decisions.length ?
-              [h("details", {}, h("summary", {
-                   text: `${
-                       cell.decisions.length === 1 ? "1 decision" :
-                                                     `${cell.decisions.length} decisions, the newest`}: ${
-                       cell.decisions[0].label} for ${cell.decisions[0].family}`
-                 }),
-                 h("ul",
-                   {}, ...cell.decisions.map((d) => h("li", {
-                                               text: `${when(d.decided)} ${d.who}: ${d.label} for ${d.family}, ${
-                                                   d.frames} frames: ${d.why}`
-                                             }))))] :
-              []),
+      cell.got && this.deciding(cell),
+      cell.decisions.length > 0 && decisions(cell.decisions),
       ...(speed ? this.speed(cell) : []),
-      ...(cell.history?.builds.length > 1 ?
+      ...(history?.builds.length > 1 ?
               [
-                h("h2", {text: "Builds"}, h("small", {
-                    text: cell.history.metric ? `${cell.history.metric}, slower than ${cell.history.base}` :
-                                                "no pairs were measured"
-                  })),
-                historyPlot({...cell.history}, cell.build.key, (key) => this.go({build: key, trace: cell.trace}))
+                title(
+                    "Builds",
+                    history.metric ? `${history.metric}, slower than ${history.base}` : "no pairs were measured"),
+                historyPlot(history, build.key, (key) => this.go({build: key, trace: cell.trace}))
               ] :
-              []),
-      h("h2", {text: "Repeat it here"}),
+                                     []),
+      title("Repeat it here"),
       ...cell.commands.map(
           (text) =>
               h("div", {class: "command"}, h("pre", {text: `$ ${text}`}),
-                button(
-                    "copy",
-                    () => void navigator.clipboard?.writeText(text).then(
-                        () => this.say("copied"), () => this.say("the browser refuses to copy", true)),
-                    {"aria-label": `copy ${text}`}))),
+                button("copy", () => copy(text, "copied", say), {"aria-label": `copy ${text}`}))),
     ];
   }
+
+  /**
+   * A button for the viewer, where this page may play. @param {string} text @param {string} trace @param {any} build
+   */
+  opener(text, trace, build) { return this.data.may.play && button(text, () => void this.open(trace, build.key)); }
 
   /** @param {any} cell @param {AbortSignal} signal */
   pictures(cell, signal) {
@@ -605,7 +552,7 @@ export class FleetPage {
       return box;
     };
     return [
-      h("h2", {text: `Frame ${cell.frame}`}, h("small", {text: "press a picture to see it larger"})),
+      title(`Frame ${cell.frame}`, "press a picture to see it larger"),
       h("div", {class: "three"}, figure("right", cell.right_is), figure("got", `drawn by ${cell.build.name}`),
         figure("difference", "difference, amplified; striped: changes from run to run"))
     ];
@@ -614,12 +561,10 @@ export class FleetPage {
   /** @param {any} cell */
   deciding(cell) {
     if (!this.source.live || !this.data.may.decide)
-      return h("p", {}, h("i", {
-                 text: this.source.live ?
-                     "This server takes no decisions: it is for reading, " +
-                         "or the corpus asks for signatures and the server has no key." :
-                     "drawtap corpus approve and reject decide, or the page that drawtap corpus serve shows."
-               }));
+      return quiet(
+          this.source.live ? "This server takes no decisions: it is for reading, " +
+                  "or the corpus asks for signatures and the server has no key." :
+                             "drawtap corpus approve and reject decide, or the page that drawtap corpus serve shows.");
     const why = h("input", {
       type: "text",
       class: "why",
@@ -627,16 +572,12 @@ export class FleetPage {
       "aria-label": "reason",
       maxlength: "2000"
     });
-    const scope =
-        h("select", {"aria-label": "which frames"}, h("option", {value: "frame", text: `frame ${cell.frame}`}),
-          h("option", {value: "all", text: "all frames of the run"}));
-    const family =
-        h("select", {"aria-label": "family"},
-          ...familiesOf(cell.build.family).map((one) => h("option", {value: one, text: `for ${one}`})));
+    const scope = select("which frames", [["frame", `frame ${cell.frame}`], ["all", "all frames of the run"]]);
+    const family = select("family", familiesOf(cell.build.family).map((one) => [one, `for ${one}`]));
     const decide = async (/** @type {string} */ label) => {
       if (!why.value.trim()) {
         why.focus();
-        return this.say("a decision needs a reason", true);
+        return say("a decision needs a reason", true);
       }
       try {
         await post("fleet/decide", JSON.stringify({
@@ -648,11 +589,10 @@ export class FleetPage {
           why: why.value
         }));
       } catch (error) {
-        return this.say(/** @type {Error} */ (error).message, true);
+        return fail(error);
       }
-      this.say(`${label}: written`);
-      await this.load(true);
-      this.read();
+      say(`${label}: written`);
+      await this.renew();
     };
     return h(
         "div", {class: "tools", id: "decide"}, scope, family, why, button("approve", () => void decide("approved")),
@@ -662,7 +602,7 @@ export class FleetPage {
 
   /** @param {any} cell */
   speed(cell) {
-    const {speed} = cell, [glyph, tone] = sign(speed.label);
+    const {speed} = cell;
     const share = (/** @type {number|null} */ one) => (one === null ? "–" : percent(100 * one));
     const told = [
       `slower by ${share(speed.effect)}`, `interval ${share(speed.low)} … ${share(speed.high)}`, `${speed.pairs} pairs`,
@@ -670,22 +610,17 @@ export class FleetPage {
       speed.label === "unknown" && `${share(speed.detectable)} would have shown`, speed.detail
     ].filter(Boolean);
     return [
-      h("h2", {text: "Speed"}, h("small", {text: speed.metric ?? ""})),
-      h("p", {}, h("b", {class: tone, text: `${glyph} ${speed.label}`}), ` ${told.join(" · ")}`),
-      ...(cell.pairs.length && speed.effect !== null ?
-              [
-                pairPlot(cell), h("p", {}, h("i", {
-                                    text: `A dot is a pair: filled, the base was played first. Band: ±${
-                                        (100 * (cell.threshold ?? 0)).toFixed(1)} %, which counts as nothing. ${
-                                        cell.machines
-                                            .map(
-                                                (m) => `Machine ${m.name || "unnamed"}: ${m.pairs} pairs, spread ${
-                                                    (100 * m.spread).toFixed(2)} %.`)
-                                            .join(" ")}`
-                                  }))
-              ] :
-              [])
+      title("Speed", speed.metric ?? ""), h("p", {}, labelled(speed.label), ` ${told.join(" · ")}`),
+      ...(cell.pairs.length && speed.effect !== null ? [pairPlot(cell), this.aboutPairs(cell)] : [])
     ];
+  }
+
+  /** Explain the dots and the band of a plot of pairs. @param {any} cell */
+  aboutPairs({threshold, machines}) {
+    const of = machines.map((m) => `Machine ${m.name || "unnamed"}: ${m.pairs} pairs, spread ${spread(m)}.`);
+    return quiet(
+        `A dot is a pair: filled, the base was played first. Band: ±${(100 * (threshold ?? 0)).toFixed(1)} %, ` +
+        `which counts as nothing. ${of.join(" ")}`);
   }
 
   /**
@@ -693,31 +628,35 @@ export class FleetPage {
    * trace @param {string} engine
    */
   async open(trace, engine) {
-    this.say("the recording is opened …");
+    say("the recording is opened …");
     try {
       const {place} = await post("fleet/open", JSON.stringify({trace, engine, of: this.place.trace}));
       history.pushState(null, "", `#${place}`);
       location.reload();
     } catch (error) {
-      this.say(/** @type {Error} */ (error).message, true);
+      fail(error);
     }
+  }
+
+  /** Read the corpus again, and show it. */
+  async renew() {
+    await this.load(true);
+    this.read();
   }
 
   commands() {
     return [
       {name: "find recordings", keys: ["/"], run: () => this.find.focus()},
       {name: "next red cell", keys: ["n"], run: () => this.nextRed(1)},
-      {name: "previous red cell", keys: ["N"], run: () => this.nextRed(-1)},
-      {
+      {name: "previous red cell", keys: ["N"], run: () => this.nextRed(-1)}, {
         name: "only what is red, or all",
         keys: ["h"],
         run: () => this.go({label: this.place.label === "red" ? "" : "red"})
       },
       {name: "into the list", keys: ["l"], run: () => this.scroller.focus()},
-      {name: "into the panel", keys: ["o"], run: () => at("panel").focus()},
+      {name: "into the panel", keys: ["o"], run: () => element("panel").focus()},
       {name: "this cell", keys: ["1"], run: () => this.go({tab: "cell"})},
-      {name: "machines", keys: ["2"], run: () => this.go({tab: "farm"})},
-      {
+      {name: "machines", keys: ["2"], run: () => this.go({tab: "farm"})}, {
         name: "open the recording in the viewer",
         keys: ["v"],
         run: () => this.data.may.play && this.place.trace && this.open(this.place.trace, this.place.build)
@@ -727,23 +666,29 @@ export class FleetPage {
         keys: ["a"],
         run: () => /** @type {HTMLInputElement|null} */ (document.querySelector("#decide .why"))?.focus()
       },
-      {
-        name: "read the corpus again",
-        keys: ["r"],
-        run: async () => {
-          await this.load(true);
-          this.read();
-        }
-      },
-      {name: "undo: back to where I was", keys: ["u"], run: () => history.back()},
-      {name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette()},
-      {name: "keys", keys: ["?"], run: () => this.keys.help("Keys")},
+      {name: "read the corpus again", keys: ["r"], run: () => this.renew()},
+      {name: "undo: back to where I was", keys: ["u"], run: () => history.back()}, ...aboutKeys(() => this.keys)
     ];
   }
 }
 
 /** @param {number} ns since 1970 */
 const when = (ns) => (ns ? new Date(ns / 1e6).toISOString().slice(0, 16).replace("T", " ") : "");
+
+/** The spread of a machine's pairs. @param {any} machine */
+const spread = (machine) => `${(100 * machine.spread).toFixed(2)} %`;
+
+/** A label with its sign. @param {string} label */
+const labelled = (label) => h("b", {class: sign(label)[1], text: `${sign(label)[0]} ${label}`});
+
+/** The decisions about a cell's images, the newest first. @param {any[]} all */
+function decisions(all) {
+  const [{label, family}] = all, count = all.length === 1 ? "1 decision" : `${all.length} decisions, the newest`;
+  const line = (d) => `${when(d.decided)} ${d.who}: ${d.label} for ${d.family}, ${d.frames} frames: ${d.why}`;
+  return h(
+      "details", {}, h("summary", {text: `${count}: ${label} for ${family}`}),
+      h("ul", {}, ...all.map((one) => h("li", {text: line(one)}))));
+}
 
 /** A family and those that it belongs to. @param {string} family */
 function familiesOf(family) {

@@ -1,14 +1,18 @@
 // Running programs, as the manager sees them: their frame times as they come, why they are held, limits, recordings.
-import {button, element, fill, h, number} from "./dom.js";
+import {button, counted, element, fill, h, number} from "./dom.js";
+import {aboutKeys, chooseTab, fail, makeTabs, say} from "./furniture.js";
 import {Keys} from "./keys.js";
-import {get, post} from "./net.js";
+import {get, post, worded} from "./net.js";
+import {bad, facts, failure, n, named, options, quiet, rowed, select, sheet, title, wrap} from "./parts.js";
 import {Store} from "./store.js";
+import {link} from "./table.js";
 
 const KEPT_MS = 60_000;  // of frame times on the page
 const AGAIN_MS = 1500;
 const CLASSES = ["critical", "high", "normal", "background"];
 const STEP = 5;  // frames a second
-const PANELS = [["program", "Program"], ["contention", "Contention"], ["manager", "Manager"]];
+const PANELS =
+    [{id: "program", name: "Program"}, {id: "contention", name: "Contention"}, {id: "manager", name: "Manager"}];
 const ms = (/** @type {number|null|undefined} */ value) =>
     (value === null || value === undefined ? "–" :
          value < 100                       ? value.toFixed(2) :
@@ -62,7 +66,7 @@ export class LivePage {
     this.times = new Map();
     document.body.classList.add("live");
     document.title = "running programs – drawtap";
-    this.keys = new Keys(this.commands(), (error) => this.say(/** @type {Error} */ (error).message, true));
+    this.keys = new Keys(this.commands(), fail);
     this.table = h("table", {role: "grid", "aria-label": "running programs", tabindex: "0", class: "programs"});
     element("list").append(h("div", {class: "scroller"}, this.table));
     this.table.addEventListener("pointerdown", (event) => {
@@ -80,12 +84,7 @@ export class LivePage {
     this.spread = h("canvas", {role: "img", class: "chart low"});
     this.form = this.makeForm();
     element("menu").addEventListener("click", () => this.keys.palette());
-    fill(
-        element("tabs"),
-        ...PANELS.map(
-            ([id, name], i) => button(
-                name, () => this.store.set({tab: id}),
-                {role: "tab", id: `tab-${id}`, "aria-controls": "panel", title: String(i + 1)})));
+    makeTabs(PANELS, (tab) => this.store.set({tab}));
     new ResizeObserver(() => this.draw()).observe(element("panel"));
   }
 
@@ -101,7 +100,7 @@ export class LivePage {
       try {
         known = await this.next(known);
       } catch (error) {
-        this.say(/** @type {Error} */ (error).message, true);
+        fail(error);
         await new Promise((done) => setTimeout(done, AGAIN_MS));
       }
     }
@@ -132,7 +131,7 @@ export class LivePage {
     for (const one of this.look.recordings) {
       const was = this.known?.[one.number];
       if (was && was !== one.state)
-        this.say(one.state === "done" ? `recorded: ${one.file}` : one.error, one.state !== "done");
+        say(one.state === "done" ? `recorded: ${one.file}` : one.error, one.state !== "done");
     }
     this.known = Object.fromEntries(this.look.recordings.map((one) => [one.number, one.state]));
   }
@@ -162,30 +161,27 @@ export class LivePage {
         look.error ? h("span", {class: "bad", text: ` ▲ ${look.error}`}) :
                      ` ${number(look.programs.length)}, manager ${manager.pid}, policies: ${
                          manager.policies.join(", ") || "none"} `,
-        alarms > 0 && h("span", {class: "bad", text: `▲ ${alarms} ${alarms === 1 ? "alarm" : "alarms"}`}),
+        alarms > 0 && h("span", {class: "bad", text: `▲ ${counted(alarms, "alarm")}`}),
         manager?.config_error && h("span", {class: "bad", text: ` ▲ the configuration is refused`}));
     fill(element("bar"), h("i", {text: "the most important class first; arrows choose"}));
     const {program} = this;
-    const heads = ["program", "class", "FPS", "p50 ms", "p99 ms", "frame times", "limit", "held by"];
-    fill(
-        this.table,
-        h("thead", {},
-          h("tr", {role: "row"},
-            ...heads.map((text, i) => h("th", {text, scope: "col", class: i > 1 && i < 5 || i === 6 ? "n" : ""})))),
-        h("tbody", {},
-          ...this.programs.flatMap((one) => (one.surfaces.length ? one.surfaces : [
-                                              null
-                                            ]).map((surface, i) => this.row(one, surface, i, one === program)))));
     if (look.error)
       fill(
           this.table,
-          h("caption", {}, h("p", {class: "bad", text: look.error}), look.hint && h("p", {text: look.hint}),
-            h("p", {}, h("i", {text: "The page goes on as soon as one answers."}))));
+          h("caption", {}, ...failure({message: look.error, hint: look.hint}),
+            quiet("The page goes on as soon as one answers.")));
     else if (!look.programs.length)
       fill(
           this.table,
           h("caption", {}, h("p", {text: "No program runs under the manager."}),
             h("p", {}, h("code", {text: "drawtap run PROGRAM"}), " starts one.")));
+    else {
+      const heads = ["program", "class", "FPS", "p50 ms", "p99 ms", "frame times", "limit", "held by"];
+      const rows = this.programs.flatMap((one) => (one.surfaces.length ? one.surfaces : [
+                                                    null
+                                                  ]).map((surface, i) => this.row(one, surface, i, one === program)));
+      fill(this.table, ...sheet(heads, rows).children);
+    }
     this.panel();
     element("place").textContent = program ? `${program.name} (${program.pid})` : "";
   }
@@ -193,31 +189,21 @@ export class LivePage {
   /** @param {any} program @param {any} surface @param {number} i @param {boolean} chosen */
   row(program, surface, i, chosen) {
     const limit = (surface ?? program).limit, times = surface?.frame_ms;
-    const cells = [
-      h("td", {class: "mono"}, i ? `  surface ${surface.number}` : h("b", {text: program.name}),
-        i ? null : h("i", {text: ` ${program.pid}`}),
-        i || !program.recording ? null : h("em", {class: "kind", text: "● rec"}),
-        ...(i ? [] :
-                program.alarms.map(
-                    (alarm) => h("em", {class: "mark warning", text: `▲ ${alarm.rule}`, title: alarm.text})))),
-      h("td", {text: i ? "" : program.class}),
-      h("td", {class: "n", text: surface ? surface.fps.toFixed(1) : "–"}),
-      h("td", {class: "n", text: ms(times?.p50)}),
-      h("td", {class: "n", text: ms(times?.p99)}),
-      h("td", {},
-        surface ? this.spark(program, surface) : h("i", {text: program.observed ? "observed only" : "no frames"})),
-      h("td", {class: "n", text: limit ? `${limit.fps}` : "–"}),
-      h("td", {
-        class: "wrap",
-        text: limit ? `${limit.origin}: ${limit.reason}` :
-            program.free ? `free: ${program.free}` :
-                           ""
-      }),
+    const marks =
+        program.alarms.map((alarm) => h("em", {class: "mark warning", text: `▲ ${alarm.rule}`, title: alarm.text}));
+    const who = i ? [`  surface ${surface.number}`] : [
+      h("b", {text: program.name}), h("i", {text: ` ${program.pid}`}),
+      program.recording && h("em", {class: "kind", text: "● rec"}), ...marks
     ];
-    return h(
-        "tr",
-        {role: "row", "aria-selected": String(chosen), class: chosen ? "chosen" : "", data: {program: program.id}},
-        ...cells);
+    const held = limit ? `${limit.origin}: ${limit.reason}` : program.free ? `free: ${program.free}` : "";
+    return rowed(
+        [
+          h("td", {class: "mono"}, ...who), i ? "" : program.class, n(surface ? surface.fps.toFixed(1) : "–"),
+          n(ms(times?.p50)), n(ms(times?.p99)),
+          surface ? this.spark(program, surface) : h("i", {text: program.observed ? "observed only" : "no frames"}),
+          n(limit ? `${limit.fps}` : "–"), wrap(held)
+        ],
+        {role: "row", "aria-selected": String(chosen), class: chosen ? "chosen" : "", data: {program: program.id}});
   }
 
   /** @param {any} program @param {any} surface */
@@ -234,17 +220,13 @@ export class LivePage {
 
   // ---- the panels ------------------------------------------------------------------------------------------------
 
-  get tab() { return PANELS.some(([id]) => id === this.store.place.tab) ? this.store.place.tab : "program"; }
-
   panel() {
-    for (const tab of element("tabs").children) tab.setAttribute("aria-selected", String(tab.id === `tab-${this.tab}`));
-    element("panel").setAttribute("aria-labelledby", `tab-${this.tab}`);
-    const {program} = this;
-    if (this.look.error)
-      return fill(element("panel"), h("p", {}, h("i", {text: "nothing is known while no manager answers"})));
-    if (this.tab === "manager") return this.showManager();
-    if (this.tab === "contention") return this.showContention();
-    if (!program) return fill(element("panel"), h("p", {}, h("i", {text: "no program runs"})));
+    const {program} = this, {id} = PANELS.find((one) => one.id === this.store.place.tab) ?? PANELS[0];
+    chooseTab(id);
+    if (this.look.error) return fill(element("panel"), quiet("nothing is known while no manager answers"));
+    if (id === "manager") return this.showManager();
+    if (id === "contention") return this.showContention();
+    if (!program) return fill(element("panel"), quiet("no program runs"));
     if (this.shown !== `${program.id}` || !this.form.box.isConnected) this.frame(program);
     this.update(program);
   }
@@ -261,8 +243,7 @@ export class LivePage {
     });
     const surface = h("select", {"aria-label": "surface"});
     const importance =
-        h("select", {"aria-label": "class", on: {change: () => void this.wish({op: "class", class: importance.value})}},
-          ...CLASSES.map((name) => h("option", {value: name, text: name})));
+        select("class", CLASSES.map((name) => [name, name]), (name) => void this.wish({op: "class", class: name}));
     const frames = h("input", {type: "number", min: 1, max: 100000, value: 120, "aria-label": "frames to record"});
     const limit = () => void this.limit(Number(fps.value) || null);
     fps.addEventListener("keydown", (event) => {
@@ -275,15 +256,13 @@ export class LivePage {
       button("free", () => void this.wish({op: "limit", free: true}), {title: "no limit, whatever policies say (f)"})
     ];
     const record = button("record", () => void this.record(), {title: "r"});
-    const why = h("p", {class: "why"});
-    const facts = h("table"), now = h("p", {role: "status"}), surfaces = h("div", {class: "scroll"}), values = h("div"),
-          done = h("div"), title = h("h2");
+    const why = h("p", {class: "why"}), now = h("p", {role: "status"}), done = h("div"), head = h("div");
+    const surfaces = h("div", {class: "scroll"}), rest = h("div");
     const box =
-        h("div", {}, title, now, this.chart, this.spread, h("h2", {text: "Limit and class"}),
-          h("div", {class: "tools"}, ...acts), h("div", {class: "tools"}, "class", importance), why,
-          h("h2", {text: "Recording"}), h("div", {class: "tools"}, frames, "frames", record), done,
-          h("h2", {text: "Surfaces"}), surfaces, values, facts);
-    return {box, fps, surface, importance, frames, acts, record, why, facts, now, surfaces, values, done, title};
+        h("div", {}, head, now, this.chart, this.spread, title("Limit and class"), h("div", {class: "tools"}, ...acts),
+          h("div", {class: "tools"}, "class", importance), why, title("Recording"),
+          h("div", {class: "tools"}, frames, "frames", record), done, title("Surfaces"), surfaces, rest);
+    return {box, fps, surface, importance, frames, acts, record, why, now, surfaces, rest, done, head};
   }
 
   /**
@@ -298,24 +277,13 @@ export class LivePage {
   /** @param {any} program */
   update(program) {
     const {form, look} = this;
-    settle(form.title, `${program.name} `, h("small", {
-             text: `process ${program.pid}, class ${program.class}${
-                 program.goal_fps ? `, ${program.goal_fps} FPS wanted` : ""}`
-           }));
-    const [first] = program.surfaces;
-    form.now.textContent = first ?
-        `${first.fps.toFixed(1)} frames a second${
-            first.frame_ms ? `; half of them take up to ${ms(first.frame_ms.p50)} ms, one in a hundred more than ${
-                                 ms(first.frame_ms.p99)} ms` :
-                             ""}${
-            first.waited > 0.005 ? `; ${(100 * first.waited).toFixed(0)} % of the time it waits for its limit` : ""}` :
-                                   "it has shown no frame lately";
+    const wants = program.goal_fps ? `, ${program.goal_fps} FPS wanted` : "";
+    settle(form.head, title(program.name, `process ${program.pid}, class ${program.class}${wants}`));
+    form.now.textContent = pace(program.surfaces[0]);
     if (document.activeElement !== form.importance) form.importance.value = program.class;
-    const options = ["", ...program.surfaces.map((s) => String(s.number))];
-    if (options.join() !== [...form.surface.options].map((o) => o.value).join())
-      fill(
-          form.surface,
-          ...options.map((value) => h("option", {value, text: value ? `surface ${value}` : "all surfaces"})));
+    settle(
+        form.surface,
+        ...options([["", "all surfaces"], ...program.surfaces.map((s) => [s.number, `surface ${s.number}`])]));
     const own = program.uid === look.you.uid;
     const bound = program.observed ? "The kernel's probes alone see this program: it cannot be limited." : "";
     for (const act of [...form.acts, form.importance]) /** @type {any} */
@@ -330,49 +298,31 @@ export class LivePage {
         ...program.alarms.map(
             (alarm) => h(
                 "span", {class: "bad", text: ` ▲ ${alarm.rule}, for ${alarm.since_s.toFixed(0)} s: ${alarm.text} `})));
-    settle(
-        form.done,
-        ...look.recordings.filter((one) => one.program === program.pid)
-            .map(
-                (one) => one.state === "done" ?
-                    h("p", {}, `${one.file} `,
-                      button("look at it", () => this.store.leave(`page=recording&rec=${one.page}`))) :
-                    h("p", {
-                      class: one.state === "failed" ? "bad" : "",
-                      text: one.state === "failed" ? `${one.error}${one.hint ? ` (${one.hint})` : ""}` : "recording …"
-                    })));
+    settle(form.done, ...look.recordings.filter((one) => one.program === program.pid).map((one) => this.recorded(one)));
     const rows = program.surfaces.map(
-        (s) => h(
-            "tr", {},
-            ...[s.number, s.kind, s.width ? `${s.width} × ${s.height}` : "–", s.swap_interval ?? "–", number(s.frames),
-                number(s.lost ?? 0), s.limit ? `${s.limit.fps} (${s.limit.origin}, ${s.limit.pacing})` : "–"]
-                .map((text) => h("td", {text: String(text)}))));
+        (s) =>
+            [n(s.number), s.kind, s.width ? `${s.width} × ${s.height}` : "–", n(s.swap_interval ?? "–"),
+             n(number(s.frames)), n(number(s.lost ?? 0)),
+             s.limit ? `${s.limit.fps} (${s.limit.origin}, ${s.limit.pacing})` : "–"]);
     settle(
         form.surfaces,
-        h("table", {},
-          h("thead", {},
-            h("tr", {},
-              ...["", "kind", "size", "swap interval", "frames", "not seen", "limit"].map((text) => h("th", {text})))),
-          h("tbody", {}, ...rows)));
-    const values = Object.entries(program.values ?? {});
-    settle(
-        form.values, values.length > 0 && h("h2", {text: "Values"}),
-        values.length > 0 &&
-            h("table", {},
-              ...values.map(
-                  ([name, one]) =>
-                      h("tr", {}, h("th", {scope: "row", text: name}), h("td", {class: "n", text: String(one.value)}),
-                        h("td", {}, h("i", {text: `${one.age_s.toFixed(1)} s ago`}))))));
-    settle(
-        form.facts,
-        ...[["command", (program.command ?? []).join(" ")], ["group", program.cgroup], ["user", program.uid],
-            ["profile", program.profile || "none"]]
-            .filter(([, value]) => value !== "" && value !== undefined)
-            .map(
-                ([name, value]) =>
-                    h("tr", {}, h("th", {scope: "row", text: name}),
-                      h("td", {class: "mono wrap", text: String(value)}))));
+        rows.length ? sheet(["", "kind", "size", "swap interval", "frames", "not seen", "limit"], rows) :
+                      quiet("none yet"));
+    const values =
+        Object.entries(program.values ?? {})
+            .map(([name, one]) => named(name, n(one.value), h("i", {text: `${one.age_s.toFixed(1)} s ago`})));
+    settle(form.rest, values.length > 0 && title("Values"), values.length > 0 && h("table", {}, ...values), facts([
+             ["command", (program.command ?? []).join(" ")], ["group", program.cgroup], ["user", program.uid],
+             ["profile", program.profile || "none"]
+           ]));
     this.draw();
+  }
+
+  /** The end of a recording of a program, or its state. @param {any} one */
+  recorded(one) {
+    if (one.state === "failed") return bad(worded({message: one.error, hint: one.hint}));
+    if (one.state !== "done") return h("p", {text: "recording …"});
+    return h("p", {}, `${one.file} `, button("look at it", () => this.store.leave(`page=recording&rec=${one.page}`)));
   }
 
   /** The programs below their wish, and the programs that are held for others: the manager's own words. */
@@ -380,47 +330,34 @@ export class LivePage {
     const all = this.programs.filter((one) => one.surfaces.length);
     const below = all.filter((one) => one.goal_fps && one.fps < 0.95 * one.goal_fps);
     const held = all.filter((one) => one.limit && !["user", "profile", "start"].includes(one.limit.origin));
+    const alarms = all.flatMap((one) => one.alarms.map((alarm) => ({one, alarm})));
     const line = (one, /** @type {string} */ text) =>
-        h("tr", {}, h("td", {}, h("a", {
-                        href: "#",
-                        text: one.name,
-                        on: {
-                          click: (/** @type {Event} */ e) => {
-                            e.preventDefault();
-                            this.store.set({prog: one.id, tab: "program"});
-                          }
-                        }
-                      })),
-          h("td", {text: one.class}), h("td", {class: "n", text: one.fps.toFixed(1)}), h("td", {class: "wrap", text}));
-    const table = (rows, /** @type {string} */ last) =>
-        h("table", {}, h("thead", {}, h("tr", {}, ...["program", "class", "FPS", last].map((text) => h("th", {text})))),
-          h("tbody", {}, ...rows));
+        [link(one.name, () => this.store.set({prog: one.id, tab: "program"})), one.class, n(one.fps.toFixed(1)),
+         wrap(text)];
+    const section = (/** @type {string} */ name, /** @type {string} */ last, rows, /** @type {string} */ none) =>
+        [title(name), rows.length ? sheet(["program", "class", "FPS", last], rows) : h("p", {text: none})];
     const {notes, policies} = this.look.manager;
     settle(
-        element("panel"), h("h2", {text: "Below what they want"}),
-        below.length ? table(below.map((one) => line(one, `${one.goal_fps}`)), "wanted") : h("p", {
-          text: all.some((one) => one.goal_fps) ? "Every program that has a goal reaches it." :
-                                                  "No program has a goal: a class or a profile gives one."
-        }),
-        h("h2", {text: "Held for the sake of others"}),
-        held.length ?
-            table(
-                held.map((one) => line(one, `${one.limit.fps} FPS, ${one.limit.origin}: ${one.limit.reason}`)),
-                "limit and why") :
-            h("p", {text: policies.length ? "No policy holds anybody." : "No policy decides here."}),
-        h("h2", {text: "Alarms"}),
-        ...(all.some((one) => one.alarms.length) ?
-                [table(
-                    all.flatMap((one) => one.alarms.map((alarm) => line(one, `▲ ${alarm.rule}: ${alarm.text}`))),
-                    "alarm")] :
-                [h("p", {text: "no alarm is on"})]),
-        notes.length > 0 && h("h2", {text: "What the policies say"}), ...notes.map((text) => h("p", {text})),
+        element("panel"),
+        ...section(
+            "Below what they want", "wanted", below.map((one) => line(one, `${one.goal_fps}`)),
+            all.some((one) => one.goal_fps) ? "Every program that has a goal reaches it." :
+                                              "No program has a goal: a class or a profile gives one."),
+        ...section(
+            "Held for the sake of others", "limit and why",
+            held.map((one) => line(one, `${one.limit.fps} FPS, ${one.limit.origin}: ${one.limit.reason}`)),
+            policies.length ? "No policy holds anybody." : "No policy decides here."),
+        ...section(
+            "Alarms", "alarm", alarms.map(({one, alarm}) => line(one, `▲ ${alarm.rule}: ${alarm.text}`)),
+            "no alarm is on"),
+        notes.length > 0 && title("What the policies say"), ...notes.map((text) => h("p", {text})),
         h("p", {}, h("i", {text: "A kernel trace shows which program keeps another one waiting on the GPU: "}),
           h("code", {text: "drawtap system record"})));
   }
 
   showManager() {
     const {manager, you} = this.look;
+    const absent = Object.entries(manager.not_available);
     const rows = [
       ["process", manager.pid], ["runs for", `${manager.uptime_s.toFixed(0)} s`],
       ["decides every", `${manager.period_s} s`], ["policies", manager.policies.join(", ") || "none"],
@@ -428,20 +365,10 @@ export class LivePage {
       ["you may", you.admin ? "limit everybody's programs" : "limit your own programs"],
       ["programs refused", manager.refused]
     ];
-    const absent = Object.entries(manager.not_available);
     settle(
-        element("panel"), h("h2", {text: "Manager"}),
-        manager.config_error && h("p", {class: "bad", text: `▲ the configuration is refused: ${manager.config_error}`}),
-        h("table", {},
-          ...rows.map(
-              ([name, value]) => h(
-                  "tr", {}, h("th", {scope: "row", text: name}), h("td", {class: "mono wrap", text: String(value)})))),
-        absent.length > 0 && h("h2", {text: "Signals that are not there"}),
-        absent.length > 0 &&
-            h("table", {},
-              ...absent.map(
-                  ([name, why]) =>
-                      h("tr", {}, h("th", {scope: "row", text: name}), h("td", {class: "wrap", text: String(why)})))));
+        element("panel"), title("Manager"),
+        manager.config_error && bad(`▲ the configuration is refused: ${manager.config_error}`), facts(rows),
+        ...(absent.length ? [title("Signals that are not there"), facts(absent, "wrap")] : []));
   }
 
   // ---- pictures --------------------------------------------------------------------------------------------------
@@ -458,18 +385,20 @@ export class LivePage {
 
   // ---- acts ------------------------------------------------------------------------------------------------------
 
-  /** @param {any} what */
-  async wish(what) {
+  /** Ask for something about the chosen program. @param {string} path @param {any} what @param {string} done */
+  async request(path, what, done) {
     const {program} = this;
-    if (!program) return this.say("no program runs", true);
+    if (!program) return say("no program runs", true);
     try {
-      await post("live/ask", JSON.stringify({...what, program: program.pid}));
-      this.say(`${program.name}: done`);
+      await post(path, JSON.stringify({...what, program: program.pid}));
+      say(`${program.name}${done}`);
     } catch (error) {
-      const e = error;
-      this.say(e.hint ? `${e.message} (${e.hint})` : e.message, true);
+      fail(error);
     }
   }
+
+  /** @param {any} what */
+  wish(what) { return this.request("live/ask", what, ": done"); }
 
   /** @param {number|null} fps */
   limit(fps) {
@@ -483,23 +412,7 @@ export class LivePage {
     if (now) void this.limit(Math.max(1, Math.round(now + step * STEP)));
   }
 
-  async record() {
-    const {program} = this;
-    if (!program) return;
-    try {
-      await post("live/record", JSON.stringify({program: program.pid, frames: Number(this.form.frames.value) || 120}));
-      this.say(`${program.name} is recorded`);
-    } catch (error) {
-      const e = error;
-      this.say(e.hint ? `${e.message} (${e.hint})` : e.message, true);
-    }
-  }
-
-  /** @param {string} text */
-  say(text, bad = false) {
-    element("message").textContent = text;
-    element("message").className = bad ? "bad" : "";
-  }
+  record() { return this.request("live/record", {frames: Number(this.form.frames.value) || 120}, " is recorded"); }
 
   commands() {
     return [
@@ -526,11 +439,22 @@ export class LivePage {
       {name: "previous program", keys: ["k"], run: () => this.choose(-1)},
       {name: "into the list", keys: ["Escape"], run: () => this.table.focus()},
       ...PANELS.map(
-          ([id, name], i) => ({name: `panel: ${name}`, keys: [String(i + 1)], run: () => this.store.set({tab: id})})),
-      {name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette()},
-      {name: "keys", keys: ["?"], run: () => this.keys.help("Keys")},
+          ({id, name}, i) => ({name: `panel: ${name}`, keys: [String(i + 1)], run: () => this.store.set({tab: id})})),
+      ...aboutKeys(() => this.keys),
     ];
   }
+}
+
+/** The pace of a surface in words. @param {any} [surface] */
+function pace(surface) {
+  if (!surface) return "it has shown no frame lately";
+  const {fps, frame_ms: times, waited} = surface;
+  return [
+    `${fps.toFixed(1)} frames a second`,
+    times && `half of them take up to ${ms(times.p50)} ms, one in a hundred more than ${ms(times.p99)} ms`,
+    waited > 0.005 && `${(100 * waited).toFixed(0)} % of the time it waits for its limit`
+  ].filter(Boolean)
+      .join("; ");
 }
 
 /** Sharp at any density. @param {HTMLCanvasElement} canvas */

@@ -25,23 +25,28 @@ export const named = (name, ...values) => h("tr", {}, h("th", {scope: "row"}, na
 /** @param {any} value */
 const celled = (value) => value === false || value instanceof HTMLTableCellElement ? value : h("td", {}, value);
 
-/** @param {any} row an element, or its cells @returns {HTMLTableRowElement} */
-export const rowed = (row) => Array.isArray(row) ? h("tr", {}, ...row.map(celled)) : row;
+/** @param {any} row an element, or its cells @param {Record<string, any>} [props] @returns {HTMLTableRowElement} */
+export const rowed = (row, props = {}) => Array.isArray(row) ? h("tr", props, ...row.map(celled)) : row;
 
 /**
  * A table. A row is an element, or its cells. Heads stand on the right above numbers. @param {string[]} heads @param
  * {any[]} rows @param {Record<string, any>} [props]
  */
 export function sheet(heads, rows, props = {}) {
-  const made = rows.map(rowed);
+  const made = rows.map((row) => rowed(row));
   const kinds = [...(made[0]?.cells ?? [])].map((cell) => cell.classList.contains("n") ? "n" : null);
   const titles = heads.map((text, i) => h("th", {text, scope: "col", class: kinds[i]}));
   return h("table", props, h("thead", {}, h("tr", {}, ...titles)), h("tbody", {}, ...made));
 }
 
-/** A table of names and values. @param {any[][]} pairs @param {string} [as] the values' class */
-export const facts = (pairs, as = "mono wrap") =>
-    h("table", {}, ...pairs.map(([name, value]) => named(name, h("td", {class: as}, value))));
+/**
+ * A table of names and values; a name without a value has no row. @param {any[][]} pairs @param {string} [as] the
+ * values' class @param {Record<string, any>} [props]
+ */
+export const facts = (pairs, as = "mono wrap", props = {}) =>
+    h("table", props,
+      ...pairs.filter(([, value]) => ![null, undefined, false, ""].includes(value))
+          .map(([name, value]) => named(name, h("td", {class: as}, value))));
 
 /** Entries of a choice. @param {any[][]} all values with their words @param {any} [chosen] */
 export const options = (all, chosen) =>
@@ -49,10 +54,10 @@ export const options = (all, chosen) =>
 
 /**
  * A choice. @param {string} label @param {any[][]} all values with their words @param {(value: string) => void}
- * run @param {any} [chosen]
+ * [run] @param {any} [chosen]
  */
 export const select = (label, all, run, chosen) =>
-    h("select", {"aria-label": label, on: {change: ({target}) => run(target.value)}}, ...options(all, chosen));
+    h("select", {"aria-label": label, on: {change: ({target}) => run?.(target.value)}}, ...options(all, chosen));
 
 /** A button that is down or up. @param {string} text @param {() => void} run @param {any} down @param {any} [props] */
 export const toggle = (text, run, down, props = {}) => button(text, run, {...props, "aria-pressed": String(down)});
