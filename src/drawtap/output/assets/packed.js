@@ -1,4 +1,5 @@
 // Numbers that a page carries packed: the block of its data, sums of buckets at each width, places in what ascends.
+import {firstPlace} from "./units.js";
 
 /**
  * The data of a page, with its columns as arrays: one compressed block of a header, and columns of whole numbers in
@@ -77,13 +78,4 @@ export function sumOver(levels, a, b, total) {
  * The first place in a stretch of ascending numbers that has at least t. @param {ArrayLike<number>} values @param
  * {number} lo @param {number} hi @param {number} t
  */
-export function placeOf(values, lo, hi, t) {
-  while (lo < hi) {
-    const m = (lo + hi) >> 1;
-    if (values[m] < t)
-      lo = m + 1;
-    else
-      hi = m;
-  }
-  return lo;
-}
+export const placeOf = (values, lo, hi, t) => firstPlace(lo, hi, m => values[m] >= t);

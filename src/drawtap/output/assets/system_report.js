@@ -5,7 +5,7 @@ import {chart, stepped} from "./plots.js";
 import {eventList} from "./system_events.js";
 import {inLanes, swatch, TimeGraph} from "./timegraph.js";
 import {fitted} from "./timepaint.js";
-import {bytes, clock, count, css, duration, sortable} from "./units.js";
+import {bytes, clock, count, css, duration, firstPlace, sortable} from "./units.js";
 
 const $ = id => document.getElementById(id);
 sortable();
@@ -61,17 +61,8 @@ const waysOf = (function() {
       sorted = Int32Array.from({length: spans}, (_, i) => i)
                    .filter(i => S.request[i] >= 0)
                    .sort((x, y) => S.request[x] - S.request[y] || S.begin[x] - S.begin[y] || S.length[x] - S.length[y]);
-    let lo = 0, hi = sorted.length;
-    while (lo < hi) {
-      const m = (lo + hi) >> 1;
-      if (S.request[sorted[m]] < request)
-        lo = m + 1;
-      else
-        hi = m;
-    }
-    const out = [];
-    for (; lo < sorted.length && S.request[sorted[lo]] === request; lo++) out.push(sorted[lo]);
-    return out;
+    const first = firstPlace(0, sorted.length, m => S.request[sorted[m]] >= request);
+    return [...sorted.subarray(first, firstPlace(first, sorted.length, m => S.request[sorted[m]] > request))];
   };
 })();
 const label = i => {
@@ -501,17 +492,7 @@ for (const panel of data.counters) {
   });
   curves.push(u);
 }
-function from(t, at) {
-  let lo = 0, hi = t.length;
-  while (lo < hi) {
-    const m = (lo + hi) >> 1;
-    if (t[m] <= at)
-      lo = m + 1;
-    else
-      hi = m;
-  }
-  return lo;
-}
+const from = (t, at) => firstPlace(0, t.length, m => t[m] > at);
 const between = t => from(t, graph.view.b) - from(t, graph.view.a);
 function steps(lines) {
   const all = lines.map(s => {

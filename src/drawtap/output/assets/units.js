@@ -47,6 +47,20 @@ export function ticks(low, high) {
     found.push(Math.abs(at) < step / 1e6 ? 0 : at);
   return found;
 }
+/**
+ * The first place from `low` on that is reached, `high` where none is; all places behind a reached one are
+ * too. @param {number} low @param {number} high @param {(place: number) => boolean} reached
+ */
+export function firstPlace(low, high, reached) {
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (reached(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
 export const axis = size => ({
   stroke: () => css("--soft"),
   grid: {stroke: () => css("--hair"), width: 1},

@@ -3,7 +3,7 @@ import {allCommands, keyOf} from "./commands.js";
 import {button, counted, duration, element, fill, h, number, soon} from "./dom.js";
 import {follow} from "./driven.js";
 import {Filter} from "./filter.js";
-import {chooseTab, fail, makeTabs, say} from "./furniture.js";
+import {chooseTab, fail, makeTabs, say, splitter} from "./furniture.js";
 import {headed} from "./image.js";
 import {Keys} from "./keys.js";
 import {Marks} from "./marks.js";
@@ -633,18 +633,14 @@ class Page {
     const below = () => matchMedia("(max-width: 1000px)").matches;
     const share = (/** @type {number} */ percent) =>
         main.style.setProperty(below() ? "--top" : "--left", `${Math.min(Math.max(percent, 15), 85)}%`);
-    split.addEventListener("pointerdown", (event) => {
-      split.setPointerCapture(event.pointerId);
-      split.onpointermove = ({clientX, clientY}) => {
-        const {top, width, height} = main.getBoundingClientRect();
-        share(100 * (below() ? (clientY - top) / height : clientX / width));
-      };
-      split.onpointerup = () => (split.onpointermove = null);
-    });
-    split.addEventListener("keydown", ({key}) => {
-      const step = below() ? {ArrowUp: -2, ArrowDown: 2}[key] : {ArrowLeft: -2, ArrowRight: 2}[key];
+    const drag = ({clientX, clientY}) => {
+      const {top, width, height} = main.getBoundingClientRect();
+      share(100 * (below() ? (clientY - top) / height : clientX / width));
+    };
+    const step = ({key}) => below() ? {ArrowUp: -2, ArrowDown: 2}[key] : {ArrowLeft: -2, ArrowRight: 2}[key];
+    splitter(split, drag, step, (by) => {
       const {width, height} = element("left").getBoundingClientRect();
-      if (step) share(step + 100 * (below() ? height / main.clientHeight : width / main.clientWidth));
+      share(by + 100 * (below() ? height / main.clientHeight : width / main.clientWidth));
     });
   }
 

@@ -43,3 +43,22 @@ export const aboutKeys = (keys) =>
     [{name: "all commands", keys: ["Ctrl-k"], run: () => keys().palette()},
      {name: "keys", keys: ["?"], run: () => keys().help("Keys")},
 ];
+
+/**
+ * Let an element change the size of its neighbours, by hand and by arrows. @param {HTMLElement} split
+ * @param {(event: PointerEvent) => void} drag @param {(event: KeyboardEvent) => number|undefined} stepOf what a key
+ * asks for @param {(step: number) => void} move
+ */
+export function splitter(split, drag, stepOf, move) {
+  split.addEventListener("pointerdown", (event) => {
+    split.setPointerCapture(event.pointerId);
+    split.onpointermove = drag;
+    split.onpointerup = () => (split.onpointermove = null);
+  });
+  split.addEventListener("keydown", (event) => {
+    const step = stepOf(event);
+    if (!step) return;
+    event.preventDefault();
+    move(step);
+  });
+}

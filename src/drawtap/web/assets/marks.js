@@ -1,5 +1,6 @@
 // Findings of the checklist and problems of the file as marks beside the calls: in the list, and over its whole length.
 import {get} from "./net.js";
+import {placeOf} from "./series.js";
 
 const SIGNS = /** @type {Record<string, string>} */ ({problem: "✖", error: "✕", warning: "▲", note: "●"});
 const ORDER = ["problem", "error", "warning", "note"];
@@ -49,17 +50,9 @@ export class Marks {
 
   /** The worst mark of a row, as sign, text and class. @param {number} first @param {number} last */
   between(first, last) {
-    let low = 0, high = this.seqs.length;
-    while (low < high) {
-      const m = (low + high) >> 1;
-      if (this.seqs[m] < first)
-        low = m + 1;
-      else
-        high = m;
-    }
     let count = 0, worst = 99, rule = "";
-    for (; low < this.seqs.length && this.seqs[low] <= last && count < 1000; low++) {
-      for (const [severity, what] of this.of.get(this.seqs[low]) ?? []) {
+    for (let i = placeOf(this.seqs, first); i < this.seqs.length && this.seqs[i] <= last && count < 1000; i++) {
+      for (const [severity, what] of this.of.get(this.seqs[i]) ?? []) {
         count++;
         const place = ORDER.indexOf(severity);
         if (place < worst) {

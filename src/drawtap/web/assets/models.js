@@ -1,5 +1,6 @@
 // The row at each place of the list, without holding the rows: frames that unfold, all calls, a filter's calls.
 import {get} from "./net.js";
+import {firstPlace} from "./units.js";
 
 /**
  * @typedef {object} ListRow
@@ -46,15 +47,8 @@ export class TreeModel {
 
   /** @param {number} index @returns {ListRow} */
   at(index) {
-    let low = 0, high = this.places.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.places[middle].frame + this.places[middle].before < index)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    const above = this.places[low - 1];
+    const {places} = this;
+    const above = places[firstPlace(0, places.length, (i) => places[i].frame + places[i].before >= index) - 1];
     if (!above) return this.frameRow(index);
     const below = index - above.frame - above.before - 1;
     if (below < above.rows.length) return above.rows[below];

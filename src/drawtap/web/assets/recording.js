@@ -1,5 +1,6 @@
 // The page's own copy of a recording: frames as arrays, and the calls that it has shown.
 import {get, getBytes} from "./net.js";
+import {firstPlace} from "./units.js";
 
 /** @typedef {[number, number, number, number, string, number|null, number|null, string, boolean]} CallRow */
 export const SEQ = 0, FRAME = 1, THREAD = 2, CONTEXT = 3, NAME = 4, START = 5, DURATION = 6, TEXT = 7, MARKED = 8;
@@ -44,15 +45,8 @@ export class Recording {
 
   /** The frame that a call belongs to. @param {number} seq */
   frameOf(seq) {
-    let low = 0, high = this.frameCount - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.frames.first[middle] <= seq)
-        low = middle;
-      else
-        high = middle - 1;
-    }
-    return low;
+    const {first} = this.frames;
+    return Math.max(firstPlace(0, this.frameCount, (frame) => first[frame] > seq) - 1, 0);
   }
 
   /** Say by which filter rows are marked; what was seen is forgotten. @param {string} key */

@@ -2,6 +2,7 @@
 import {bytes, duration} from "./dom.js";
 import {headed} from "./image.js";
 import {get, getBytes} from "./net.js";
+import {firstPlace} from "./units.js";
 
 export class AllSeries {
   /** @param {number} recording */
@@ -35,17 +36,7 @@ export class AllSeries {
 }
 
 /** The place of a key, or of the next larger one. @param {ArrayLike<number>} keys @param {number} key */
-export function placeOf(keys, key) {
-  let low = 0, high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (keys[middle] < key)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
+export const placeOf = (keys, key) => firstPlace(0, keys.length, (i) => keys[i] >= key);
 
 /** @param {any} series @param {number} key @returns {number|null} */
 export function valueOf(series, key) {

@@ -1,6 +1,8 @@
 // The timeline between the bars and the list: its rows come from the server, its selection is the page's.
 import {button, duration, fill, h, number} from "./dom.js";
+import {splitter} from "./furniture.js";
 import {get, getBytes, post, stoppable} from "./net.js";
+import {facts, n, quiet, sheet, title, wrap} from "./parts.js";
 import {DURATION, START} from "./recording.js";
 import {link, saving} from "./table.js";
 import {read, swatch, TimeGraph} from "./timegraph.js";
@@ -59,7 +61,7 @@ export class Timeline {
       select: (span) => this.selected(span),
       area: (a, b, rows) => this.area(a, b, rows),
       moved: () => this.moved(),
-      fail: (error) => page.fail(error),
+      fail: page.fail,
     });
     this.furniture();
   }
@@ -97,7 +99,7 @@ export class Timeline {
     this.window = h("b", {class: "window"});
     this.key = h("span", {class: "key"});
     this.looking = button(
-        "findings", () => void page.looked().catch((/** @type {unknown} */ e) => page.fail(e)),
+        "findings", () => void page.looked().catch(page.fail),
         {title: "look for findings of the checklist, and mark them"});
     this.shut = button("×", () => this.toggle(false), {"aria-label": "close the timeline", title: "T"});
     fill(
@@ -108,18 +110,9 @@ export class Timeline {
         this.shut);
     const high = (/** @type {number} */ px) =>
         this.element.style.setProperty("--high", `${Math.min(Math.max(px, 120), innerHeight - 260)}px`);
-    this.size.addEventListener("pointerdown", (event) => {
-      this.size.setPointerCapture(event.pointerId);
-      this.size.onpointermove = (move) => high(move.clientY - this.element.getBoundingClientRect().top);
-      this.size.onpointerup = () => (this.size.onpointermove = null);
-    });
-    this.size.addEventListener("keydown", (event) => {
-      const step = {ArrowUp: -20, ArrowDown: 20}[event.key];
-      if (step) {
-        high(this.element.clientHeight + step);
-        event.preventDefault();
-      }
-    });
+    splitter(
+        this.size, ({clientY}) => high(clientY - this.element.getBoundingClientRect().top),
+        ({key}) => ({ArrowUp: -20, ArrowDown: 20})[key], (step) => high(this.element.clientHeight + step));
   }
 
   /** @param {boolean} [open] */
@@ -285,8 +278,7 @@ export class Timeline {
   /** @param {import("./timegraph.js").Span|null} span */
   selected(span) {
     const {pair, other, recording} = this.page, isB = span !== null && span.row.id >= SECOND;
-    const goTo = (/** @type {number} */ seq) =>
-        void this.page.goPair(isB ? "b" : "a", seq).catch((/** @type {unknown} */ e) => this.page.fail(e));
+    const goTo = (/** @type {number} */ seq) => void this.page.goPair(isB ? "b" : "a", seq).catch(this.page.fail);
     if (span?.row.leads === "call")
       pair ? goTo(span.id) : this.page.go(span.id);
     else if (span?.row.leads === "frame")
@@ -331,7 +323,7 @@ export const timePanel = {
       return fill(element, h("p", {}, "The timeline is closed. ", button("open it", () => timeline.toggle(true))));
     const area = graph.area ?? graph.view;
     const rows = (graph.area ? graph.rowsOf(graph.area.rows) : graph.rows ?? []).slice(0, 64);
-    if (!rows.length) return fill(element, h("p", {}, h("i", {text: "there are no rows"})));
+    if (!rows.length) return fill(element, quiet("there are no rows"));
     const [a, b] = [Math.floor(area.a), Math.ceil(area.b)];
     const answers =
         await Promise.all(timeline.sidesOf(rows.map((row) => row.id)).map(async ({number, base, own, name}) => {
@@ -345,8 +337,9 @@ export const timePanel = {
     const {markers, span} = graph;
     fill(
         element,
-        h("h2", {text: graph.area ? "Sums of the area" : "Sums of what is in view"},
-          h("small", {text: `${clock(a, (b - a) / 1000)} to ${clock(b, (b - a) / 1000)}, ${duration(b - a)}`})),
+        title(
+            graph.area ? "Sums of the area" : "Sums of what is in view",
+            `${clock(a, (b - a) / 1000)} to ${clock(b, (b - a) / 1000)}, ${duration(b - a)}`),
         h("div", {class: "tools"}, graph.area && button("look at it", () => graph.look(a, b)),
           !recording.kernel && !ctx.pair &&
               button(
@@ -371,75 +364,47 @@ export const timePanel = {
 
 /** @param {any} ctx @param {TimeGraph} graph @param {import("./timegraph.js").Span} span */
 function spanFacts(ctx, graph, span) {
-  const rows = [
-    ["row", span.row.label], ["kind", span.row.parts[span.part]], ["from", clock(span.begin, 1)],
-    ["length", duration(span.length)]
+  const {row} = span, rows = [
+    ["row", row.label], ["kind", row.parts[span.part]], ["from", clock(span.begin, 1)],
+    ["length", duration(span.length)], ["call", row.leads === "call" && link(String(span.id), () => ctx.go(span.id))]
   ];
   return h(
-      "div", {}, h("h2", {text: span.name || "Selection"}),
-      h("table", {},
-        ...rows.map(([name, value]) => h("tr", {}, h("th", {text: name, scope: "row"}), h("td", {text: value}))),
-        span.row.leads === "call" &&
-            h("tr", {}, h("th", {text: "call", scope: "row"}),
-              h("td", {}, link(String(span.id), () => ctx.go(span.id))))),
-      h("div", {class: "tools"}, button("as an area", () => {
-          graph.acts().r();
-        }, {title: "r"}), span.row.sql && button("SQL", () => ctx.store.set({tab: "sql", sql: span.row.sql}), {
-                            title: "the rows behind this row"
-                          })));
+      "div", {}, title(span.name || "Selection"), facts(rows, ""),
+      h("div", {class: "tools"}, button("as an area", () => graph.acts().r(), {title: "r"}),
+        row.sql &&
+            button("SQL", () => ctx.store.set({tab: "sql", sql: row.sql}), {title: "the rows behind this row"})));
 }
 
 /** @param {TimeGraph} graph */
 function wayOf(graph) {
   const steps = graph.steps(), first = steps[0].begin;
-  return h(
-      "div", {}, h("h2", {text: "Way of the request"}),
-      h("table", {},
-        h("thead", {},
-          h("tr", {},
-            ...["row", "what", "after", "length"].map((text, i) => h("th", {text, class: i > 1 ? "n" : ""})))),
-        h("tbody", {},
-          ...steps.map(
-              (s) =>
-                  h("tr", {}, h("td", {text: s.row}), h("td", {text: s.what}),
-                    h("td", {class: "n"}, link(duration(s.begin - first), () => graph.fit(s.begin, s.length))),
-                    h("td", {class: "n", text: duration(s.length)}))))));
+  const rows = steps.map(
+      (s) =>
+          [s.row, s.what, n(link(duration(s.begin - first), () => graph.fit(s.begin, s.length))),
+           n(duration(s.length))]);
+  return h("div", {}, title("Way of the request"), sheet(["row", "what", "after", "length"], rows));
 }
 
 /** @param {any} answer @param {number} length @param {any} ctx @param {TimeGraph} graph */
 function sums(answer, length, ctx, graph) {
   const percent = (/** @type {number} */ busy) => `${((100 * busy) / length).toPrecision(3)} %`;
-  const spans = answer.rows.filter((r) => r[4] !== null);
-  const values = answer.rows.filter((r) => r[4] === null);
   const go = (r) => {
     const row = graph.row(r[0]);
     return row?.leads === "call" && row.id < SECOND ? link(duration(r[5]), () => ctx.go(r[6])) : duration(r[5]);
   };
+  const spans = answer.rows.filter((r) => r[4] !== null)
+                    .map(
+                        (r) =>
+                            [wrap(r[1]), h("td", {class: "mono wrap", text: r[2]}), n(number(r[3])), n(duration(r[4])),
+                             n(percent(r[4])), n(go(r))]);
+  const values =
+      answer.rows.filter((r) => r[4] === null)
+          .map(
+              (r) =>
+                  [wrap(r[1]), n(number(r[3])), ...r.slice(7).map((v) => n(amount(v, graph.row(r[0])?.unit ?? "")))]);
   return h(
       "div", {class: "scroll sums"},
-      spans.length > 0 &&
-          h("table", {},
-            h("thead", {},
-              h("tr", {},
-                ...["row", "what", "times", "busy", "share", "longest"].map(
-                    (text, i) => h("th", {class: i > 1 ? "n" : "", text})))),
-            h("tbody", {},
-              ...spans.map(
-                  (r) =>
-                      h("tr", {}, h("td", {class: "wrap", text: r[1]}), h("td", {class: "mono wrap", text: r[2]}),
-                        h("td", {class: "n", text: number(r[3])}), h("td", {class: "n", text: duration(r[4])}),
-                        h("td", {class: "n", text: percent(r[4])}), h("td", {class: "n"}, go(r)))))),
-      values.length > 0 &&
-          h("table", {},
-            h("thead", {},
-              h("tr", {},
-                ...["row", "values", "least", "mean", "largest"].map(
-                    (text, i) => h("th", {class: i ? "n" : "", text})))),
-            h("tbody", {}, ...values.map((r) => {
-              const unit = graph.row(r[0])?.unit ?? "";
-              return h(
-                  "tr", {}, h("td", {class: "wrap", text: r[1]}), h("td", {class: "n", text: number(r[3])}),
-                  ...r.slice(7).map((v) => h("td", {class: "n", text: amount(v, unit)})));
-            }))),
-      !answer.rows.length && h("p", {}, h("i", {text: "nothing is in this time"})));
+      spans.length > 0 && sheet(["row", "what", "times", "busy", "share", "longest"], spans),
+      values.length > 0 && sheet(["row", "values", "least", "mean", "largest"], values),
+      !answer.rows.length && quiet("nothing is in this time"));
 }
