@@ -128,46 +128,32 @@ class _Routes:
             Route(f"/api/pair/{{a:int}}/{{b:int}}/{path}", self._asking(ask, self._pair))
             for path, ask in _OF_PAIRS.items()
         ]
+        routes += [
+            self._taking(f"{{recording:int}}/{path}", act, self._recording) for path, act in _TO_RECORDINGS.items()
+        ]
+        routes += [self._taking(f"{{recording:int}}/{path}", act, self._of) for path, act in _TO_ALL.items()]
         if self._live is not None:
             live = self._live
             routes += [
                 Route("/api/live", self._looks),
-                Route("/api/live/ask", self._posting(lambda _, text, __: live.ask(text), _nothing), methods=["POST"]),
-                Route(
-                    "/api/live/record", self._posting(lambda _, text, __: live.record(text), _nothing), methods=["POST"]
-                ),
+                self._taking("live/ask", lambda _, text, __: live.ask(text), _nothing),
+                self._taking("live/record", lambda _, text, __: live.record(text), _nothing),
             ]
         if self._fleet is not None:
             routes += self._of_fleet(self._fleet)
+        stops = self._asking(lambda r, q: {"stopped": r.stop(q.path_params["query"])}, self._of)
         return [
             Route("/", _shell),
             Route("/app/{name}", _asset),
-            Route("/api/session", self._session),
-            Route("/api/start", self._start),
-            Route("/api/engines", _engines),
+            Route("/api/session", self._asking(lambda *_: self._overviews(), _nothing)),
+            Route("/api/start", self._asking(lambda _, request: self._start(request), _nothing)),
+            Route("/api/engines", self._asking(_engines, _nothing)),
             Route("/api/place", self._place, methods=["GET", "PUT"]),
-            Route("/api/{recording:int}/filter", self._posting(Recording.filter, self._recording), methods=["POST"]),
-            Route(
-                "/api/{recording:int}/sql",
-                self._posting(lambda r, text, query: r.sql(text, query), self._of),
-                methods=["POST"],
+            self._taking(
+                "save/{form}", lambda _, text, q: file_of_shown(text, q.path_params["form"]), _nothing, MOST_SHOWN
             ),
-            Route(
-                "/api/{recording:int}/whatif/{seq:int}",
-                self._whatif,
-                methods=["POST"],
-            ),
-            Route("/api/{recording:int}/whatif/{seq:int}/times", self._times, methods=["POST"]),
-            Route(
-                "/api/{recording:int}/whatif",
-                self._posting(lambda r, text, _: r.whatif.file(text), self._recording),
-                methods=["POST"],
-            ),
-            Route("/api/{recording:int}/save/{form}", self._save, methods=["POST"]),
-            Route("/api/save/{form}", _save_shown, methods=["POST"]),
-            Route("/api/{recording:int}/track", self._posting(_own, self._of), methods=["POST"]),
-            Route("/api/{recording:int}/query/{query}", self._stop, methods=["DELETE"]),
-            Route("/api/{recording:int}/notes", self._read_notes, methods=["GET"]),
+            Route("/api/{recording:int}/query/{query}", stops, methods=["DELETE"]),
+            Route("/api/{recording:int}/notes", self._asking(lambda notes, _: notes.read(), self._notes_of)),
             Route("/api/{recording:int}/notes", self._write_notes, methods=["PUT"]),
             *routes,
         ]
@@ -180,16 +166,10 @@ class _Routes:
             "/picture/{trace}/{key}/{frame:int}/{digest}": lambda _, q: fleet.picture(**q.path_params),
             "/difference/{trace}/{key}/{frame:int}/{right}/{got}": lambda _, q: fleet.difference(**q.path_params),
         }
-        acts: dict[str, Callable[[None, str, str], object]] = {
-            "decide": lambda _, text, __: fleet.decide(text),
-            "open": lambda _, text, __: fleet.open(text, self._add),
-        }
         return [
             *(Route(f"/api/fleet{path}", self._asking(ask, _nothing)) for path, ask in asked.items()),
-            *(
-                Route(f"/api/fleet/{path}", self._posting(act, _nothing), methods=["POST"])
-                for path, act in acts.items()
-            ),
+            self._taking("fleet/decide", lambda _, text, __: fleet.decide(text), _nothing),
+            self._taking("fleet/open", lambda _, text, __: fleet.open(text, self._add), _nothing),
         ]
 
     def _recording(self, request: Request) -> Recording:
@@ -245,8 +225,7 @@ class _Routes:
 
     async def _looks(self, request: Request) -> Response:
         assert self._live is not None
-        after = request.query_params.get("after", "")
-        return _json(await self._live.after(int(after) if after.isdigit() and len(after) < 18 else 0), 200)
+        return _json(await self._live.after(_number_or_0(request, "after")), 200)
 
     def _of(self, request: Request) -> Seen:
         return self._numbered(request.path_params["recording"])
@@ -262,38 +241,30 @@ class _Routes:
             {"live": True} if self._live is not None else {"corpus": True} if self._fleet is not None else {}
         )
 
-    async def _session(self, request: Request) -> Response:
-        return await _answered(self._overviews)
-
-    async def _start(self, request: Request) -> Response:
+    def _start(self, request: Request) -> bytes:
         """Answer all that the first rows need at once: each question more is a way to the server and back."""
-
-        def start() -> bytes:
-            head: Answer = {"session": self._overviews()}
-            frames = b""
-            shows = request.query_params.get("page") == "recording" or (self._live is None and self._fleet is None)
-            number = int(text) if (text := request.query_params.get("rec", "")).isdigit() and len(text) < 18 else 0
-            if number >= len(self._recordings):
-                number = 0  # as the page does
-            # Tables that cannot be read are left out: the page asks for each alone, and says what is wrong with it.
-            with contextlib.suppress(DrawtapError, OSError):
-                if shows and self._recordings and isinstance(recording := self._recordings[number], Recording):
-                    frames = recording.frames()
-                    head["of"] = number
-                    head["notes"] = self._notes[number].read()
-            return headed(Encoded(dumps(head)), frames)
-
-        return await _answered(start)
+        head: Answer = {"session": self._overviews()}
+        frames = b""
+        shows = request.query_params.get("page") == "recording" or (self._live is None and self._fleet is None)
+        number = _number_or_0(request, "rec")
+        if number >= len(self._recordings):
+            number = 0  # as the page does
+        # Tables that cannot be read are left out: the page asks for each alone, and says what is wrong with it.
+        with contextlib.suppress(DrawtapError, OSError):
+            if shows and self._recordings and isinstance(recording := self._recordings[number], Recording):
+                frames = recording.frames()
+                head["of"] = number
+                head["notes"] = self._notes[number].read()
+        return headed(Encoded(dumps(head)), frames)
 
     async def _place(self, request: Request) -> Response:
         steering = self._steering
         if steering is None:
             return _json({"error": "no program drives this page", "hint": "drawtap.view in Python does"}, 404)
         if request.method == "PUT":
-            text = (await _body(request)).decode("utf-8", errors="replace")
+            text = await _text(request)
             return await _answered(lambda: steering.moved(text))
-        after = request.query_params.get("after", "")
-        return _json(await steering.after(int(after) if after.isdigit() and len(after) < 18 else 0), 200)
+        return _json(await steering.after(_number_or_0(request, "after")), 200)
 
     def _asking(self, ask: Callable[[_R, Request], object], of: Callable[[Request], _R]) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:
@@ -301,55 +272,31 @@ class _Routes:
 
         return endpoint
 
-    async def _whatif(self, request: Request) -> Response:
-        text = (await _body(request)).decode("utf-8", errors="replace")
+    def _taking(
+        self,
+        path: str,
+        act: Callable[[_R, str, Request], object],
+        of: Callable[[Request], _R],
+        most: int = _MOST_BODY,
+    ) -> Route:
+        """Return an address that takes text of at most `most` bytes."""
 
-        def picture() -> bytes:
-            recording = self._recording(request)
-            return recording.whatif.picture(recording.checked(request.path_params["seq"]), text)
-
-        return await _answered(picture)
-
-    async def _times(self, request: Request) -> Response:
-        text = (await _body(request)).decode("utf-8", errors="replace")
-
-        def times() -> object:
-            recording = self._recording(request)
-            return recording.whatif.times(recording.checked(request.path_params["seq"]), text, _number(request, "done"))
-
-        return await _answered(times)
-
-    def _posting(
-        self, ask: Callable[[_R, str, str], object], of: Callable[[Request], _R]
-    ) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:
-            text = (await _body(request)).decode("utf-8", errors="replace")
-            query = request.query_params.get("query", "")
-            return await _answered(lambda: ask(of(request), text, query))
+            text = await _text(request, most)
+            return await _answered(lambda: act(of(request), text, request))
 
-        return endpoint
+        return Route(f"/api/{path}", endpoint, methods=["POST"])
 
-    async def _save(self, request: Request) -> Response:
-        text = (await _body(request)).decode("utf-8", errors="replace")
-        form, query = request.path_params["form"], request.query_params.get("query", "")
-        return await _answered(lambda: self._of(request).save(text, form, query))
-
-    async def _stop(self, request: Request) -> Response:
-        return await _answered(lambda: {"stopped": self._of(request).stop(request.path_params["query"])})
-
-    async def _read_notes(self, request: Request) -> Response:
-        def notes() -> object:
-            self._of(request)
-            return self._notes[request.path_params["recording"]].read()
-
-        return await _answered(notes)
+    def _notes_of(self, request: Request) -> Notes:
+        self._of(request)  # which says where there is none
+        number: int = request.path_params["recording"]
+        return self._notes[number]
 
     async def _write_notes(self, request: Request) -> Response:
         text = await _body(request)
 
         def write() -> object:
-            self._of(request)
-            kept = self._notes[request.path_params["recording"]]
+            kept = self._notes_of(request)
             kept.write(text)
             return {"path": str(kept.path)}
 
@@ -375,9 +322,22 @@ def _object_of(request: Request) -> tuple[int, str, int, int]:
     return asked["seq"], asked["kind"], asked["group"], asked["name"]
 
 
+def _seq(recording: Recording, request: Request) -> int:
+    """Return the call that a request names, if the recording has one."""
+    return recording.checked(request.path_params["seq"])
+
+
+def _query(request: Request) -> str:
+    """Return the name under which a question can be stopped."""
+    return request.query_params.get("query", "")
+
+
+def _attachment(request: Request) -> str:
+    return request.query_params.get("of", "")
+
+
 def _buffer_of(recording: Recording, request: Request) -> tuple[int, int, int]:
-    asked = request.path_params
-    return recording.checked(asked["seq"]), asked["group"], asked["name"]
+    return _seq(recording, request), request.path_params["group"], request.path_params["name"]
 
 
 def _buffer(recording: Recording, request: Request) -> bytes:
@@ -392,19 +352,19 @@ def _buffer(recording: Recording, request: Request) -> bytes:
 
 
 def _buffer_range(recording: Recording, request: Request) -> Answer:
-    with recording.named(request.query_params.get("query", "")):
+    with recording.named(_query(request)):
         of = _buffer_of(recording, request)
         return recording.buffers.touched(*of, _number(request, "first"), _number(request, "end"))
 
 
 def _levels(recording: Seen, request: Request) -> bytes:
-    with recording.named(request.query_params.get("query", "")):
+    with recording.named(_query(request)):
         window = _number(request, "t0"), _number(request, "t1"), _number(request, "px")
         return recording.time.tracks.levels(_numbers(request, "ids"), *window)
 
 
-def _own(recording: Seen, sql: str, query: str) -> Answer:
-    with recording.named(query):
+def _own(recording: Seen, sql: str, request: Request) -> Answer:
+    with recording.named(_query(request)):
         return {"id": recording.time.own(sql)}
 
 
@@ -460,6 +420,16 @@ async def _body(request: Request, most: int = _MOST_BODY) -> bytes:
     return body
 
 
+async def _text(request: Request, most: int = _MOST_BODY) -> str:
+    return (await _body(request, most)).decode("utf-8", errors="replace")
+
+
+def _number_or_0(request: Request, name: str) -> int:
+    """Return a number of an address that somebody may have typed: 0 for what is none."""
+    text = request.query_params.get(name, "")
+    return int(text) if text.isdigit() and len(text) < 18 else 0
+
+
 def _number(request: Request, name: str) -> int:
     text = request.query_params.get(name, "")
     if not text.isdigit() or len(text) > 18:
@@ -480,23 +450,14 @@ def _numbers(request: Request, name: str) -> list[int]:
     return numbers
 
 
-async def _save_shown(request: Request) -> Response:
-    text = (await _body(request, MOST_SHOWN)).decode("utf-8", errors="replace")
-    return await _answered(lambda: file_of_shown(text, request.path_params["form"]))
+def _engines(_nothing: None, _request: Request) -> object:
+    from drawtap.replay.engine import ENGINES, ask
 
-
-async def _engines(request: Request) -> Response:
-    def engines() -> object:
-        from drawtap.replay.engine import ENGINES, ask
-
-        answers = [ask(engine) for _, engine in ENGINES.items()]
-        names = ("name", "about", "works", "renderer", "reason")
-        return [
-            dict(zip(names, (a.engine.name, a.engine.about, a.works, a.renderer, a.reason), strict=True))
-            for a in answers
-        ]
-
-    return await _answered(engines)
+    answers = [ask(engine) for _, engine in ENGINES.items()]
+    names = ("name", "about", "works", "renderer", "reason")
+    return [
+        dict(zip(names, (a.engine.name, a.engine.about, a.works, a.renderer, a.reason), strict=True)) for a in answers
+    ]
 
 
 async def _shell(request: Request) -> Response:
@@ -563,30 +524,25 @@ _OF_RECORDINGS: dict[str, Callable[[Recording, Request], object]] = {
     "program/{seq:int}": lambda r, q: r.program(q.path_params["seq"]),
     "program/{seq:int}/cost": lambda r, q: r.program_cost(q.path_params["seq"]),
     "difference": lambda r, q: r.difference(_number(q, "a"), _number(q, "b")),
-    "picture/{seq:int}/png": lambda r, q: r.pictures.png(r.checked(q.path_params["seq"]), q.query_params.get("of", "")),
-    "picture/{seq:int}/pixel": lambda r, q: r.looks.pixel(
-        r.checked(q.path_params["seq"]), q.query_params.get("of", ""), _number(q, "x"), _number(q, "y")
-    ),
-    "masks/{seq:int}": lambda r, q: r.looks.masks(r.checked(q.path_params["seq"])),
-    "overdraw/{seq:int}": lambda r, q: r.looks.overdraw(r.checked(q.path_params["seq"])),
-    "mesh/{seq:int}": lambda r, q: r.looks.mesh(r.checked(q.path_params["seq"])),
-    "pass/{seq:int}/mesh": lambda r, q: r.looks.whole_pass(r.checked(q.path_params["seq"])),
-    "pass/{seq:int}/mesh/obj": lambda r, q: r.looks.pass_file(r.checked(q.path_params["seq"])),
-    "mesh/{seq:int}/{kind}": lambda r, q: r.looks.mesh_file(r.checked(q.path_params["seq"]), q.path_params["kind"]),
+    "picture/{seq:int}/png": lambda r, q: r.pictures.png(_seq(r, q), _attachment(q)),
+    "picture/{seq:int}/pixel": lambda r, q: r.looks.pixel(_seq(r, q), _attachment(q), _number(q, "x"), _number(q, "y")),
+    "masks/{seq:int}": lambda r, q: r.looks.masks(_seq(r, q)),
+    "overdraw/{seq:int}": lambda r, q: r.looks.overdraw(_seq(r, q)),
+    "mesh/{seq:int}": lambda r, q: r.looks.mesh(_seq(r, q)),
+    "pass/{seq:int}/mesh": lambda r, q: r.looks.whole_pass(_seq(r, q)),
+    "pass/{seq:int}/mesh/obj": lambda r, q: r.looks.pass_file(_seq(r, q)),
+    "mesh/{seq:int}/{kind}": lambda r, q: r.looks.mesh_file(_seq(r, q), q.path_params["kind"]),
     "picture/{seq:int}": lambda r, q: r.pictures.picture(
-        r.checked(q.path_params["seq"]), q.query_params.get("of", ""), _number(q, "on") if "on" in q.query_params else 0
+        _seq(r, q), _attachment(q), _number(q, "on") if "on" in q.query_params else 0
     ),
     "series": lambda r, q: r.series(q.query_params["of"]) if "of" in q.query_params else r.all_series(),
-    "marks": lambda r, q: {
-        "more": r.time.looked(findings="findings" in q.query_params),
-        "marks": r.time.marks(),
-    },
+    "marks": lambda r, q: {"more": r.time.looked(findings="findings" in q.query_params), "marks": r.time.marks()},
     "drawn": lambda r, _: r.draws_of_frames(),
     "thumbnails": lambda r, _: r.strip.frames(),
     "thumbnail/{frame:int}": lambda r, q: r.strip.answer(q.path_params["frame"]),
-    "small/{seq:int}": lambda r, q: r.small.drawn(r.checked(q.path_params["seq"])),
+    "small/{seq:int}": lambda r, q: r.small.drawn(_seq(r, q)),
     "small/{seq:int}/{kind}/{group:int}/{name:int}": lambda r, q: r.small.held(
-        r.checked(q.path_params["seq"]), *_object_of(q)[1:], q.query_params.get("path", "")
+        _seq(r, q), *_object_of(q)[1:], q.query_params.get("path", "")
     ),
     "buffer/{seq:int}/{group:int}/{name:int}": _buffer,
     "buffer/{seq:int}/{group:int}/{name:int}/range": _buffer_range,
@@ -617,10 +573,22 @@ _OF_KERNELS: dict[str, Callable[[KernelView, Request], object]] = {
     "events": lambda r, q: r.events(_number(q, "t0"), _number(q, "t1")),
 }
 _OF_PAIRS: dict[str, Callable[[Pair, Request], object]] = {
-    "frames": lambda p, q: p.listing(q.query_params.get("query", ""), _sets(q)),
+    "frames": lambda p, q: p.listing(_query(q), _sets(q)),
     "outline/{pair:int}": lambda p, q: p.outline(q.path_params["pair"], _sets(q)),
     "states": lambda p, q: p.states(_number(q, "a"), _number(q, "b")),
     "resources": lambda p, _: p.resources(),
-    "pictures": lambda p, q: p.pictures(_number(q, "a"), _number(q, "b"), q.query_params.get("of", "")),
+    "pictures": lambda p, q: p.pictures(_number(q, "a"), _number(q, "b"), _attachment(q)),
     "compared": lambda p, q: p.compared(begin="begin" in q.query_params),
+}
+# Addresses below /api/RECORDING/ that take text.
+_TO_RECORDINGS: dict[str, Callable[[Recording, str, Request], object]] = {
+    "filter": lambda r, text, q: r.filter(text, _query(q)),
+    "whatif": lambda r, text, _: r.whatif.file(text),
+    "whatif/{seq:int}": lambda r, text, q: r.whatif.picture(_seq(r, q), text),
+    "whatif/{seq:int}/times": lambda r, text, q: r.whatif.times(_seq(r, q), text, _number(q, "done")),
+}
+_TO_ALL: dict[str, Callable[[Seen, str, Request], object]] = {
+    "sql": lambda r, text, q: r.sql(text, _query(q)),
+    "save/{form}": lambda r, text, q: r.save(text, q.path_params["form"], _query(q)),
+    "track": _own,
 }
