@@ -178,6 +178,24 @@ def x_server(*options: str) -> Iterator[str | None]:
         server.wait()
 
 
+def player_png(image: np.ndarray) -> bytes:
+    """Return an RGBA image as PNG as the player writes it: without filters."""
+    height, width = image.shape[:2]
+    rows = np.zeros((height, width * 4 + 1), np.uint8)
+    rows[:, 1:] = image.reshape(height, width * 4)
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows.tobytes()))
+        + chunk(b"IEND", b"")
+    )
+
+
 def read_packed_png(path: Path) -> np.ndarray:
     """Return a PNG as `drawtap.output.picture.png` writes it, RGBA: a row has what the one above lacks."""
     content, packed, head, at = path.read_bytes(), b"", b"", 8

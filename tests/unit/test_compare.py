@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from drawtap.errors import InputError, UsageError
-from drawtap.output.comparison import ComparedFrame, ComparisonPage, Pictures, amplified, opaque, png, render
+from drawtap.output.comparison import ComparedFrame, ComparisonPage, Pictures, amplified, opaque, render
 from drawtap.replay.compare import (
     Difference,
     Draw,
@@ -25,6 +25,7 @@ from drawtap.replay.compare import (
 )
 from drawtap.replay.place import Place
 from drawtap.trace.trace import open_trace
+from shared import player_png
 from vulkan_scene import CB, SECONDARY, VulkanScene
 
 
@@ -292,7 +293,7 @@ def test_only_the_frames_asked_for():
 def test_png_goes_there_and_back(tmp_path):
     pixels = noise(7)
     path = tmp_path / "a.png"
-    path.write_bytes(png(pixels))
+    path.write_bytes(player_png(pixels))
     assert np.array_equal(read_png(path), pixels)
 
 
@@ -307,7 +308,7 @@ def test_what_is_no_png_is_refused(tmp_path, content):
 def test_png_cut_short_is_refused(tmp_path):
     path = tmp_path / "a.png"
     for cut in (30, 60, 200):
-        path.write_bytes(png(noise())[:cut])
+        path.write_bytes(player_png(noise())[:cut])
         with pytest.raises(InputError):
             read_png(path)
 

@@ -43,10 +43,9 @@ from drawtap.corpus.speed import Change, Speed
 from drawtap.corpus.store import Store, create, kind_of
 from drawtap.corpus.sweeping import LEAST_AGE_S, condemned, sweep
 from drawtap.errors import InputError, UsageError
-from drawtap.output.comparison import png
 from drawtap.tables.corpus import TABLES
 from drawtap.trace.trace import open_trace
-from shared import steps
+from shared import player_png, steps
 from writer import hash_text, small_trace
 
 
@@ -212,7 +211,7 @@ def _judge(store: Store, trace: str) -> None:
     images[1][40, 60, 0] = images[2][40, 60, 0] = 100  # the new build is wrong here
     images[2][10, 10, 0] = 200  # and jitters there
     keys = (base.key, "0"), (new.key, "1"), (new.key, "2")
-    shots = [Shot(2, digit * 16, key, png(image)) for image, (key, digit) in zip(images, keys, strict=True)]
+    shots = [Shot(2, digit * 16, key, player_png(image)) for image, (key, digit) in zip(images, keys, strict=True)]
     one = Judged(trace, "ok", "differs", frame=2, first_seq=77)
     run_kept(store, trace, new, seconds=1.0)
     pair = {"task": "5" * 64, "trace": trace, "metric": "m", "base_value": 3.0, "value": 4.5}

@@ -13,11 +13,10 @@ from drawtap.analysis import pictures, textures
 from drawtap.analysis.checklist import checklist
 from drawtap.analysis.shaders import shaders
 from drawtap.analysis.verdict import verdict
-from drawtap.output.comparison import png as comparison_png
 from drawtap.output.picture import png, url
-from drawtap.replay.compare import read_png
 from drawtap.trace.trace import open_trace
 from scene import Scene
+from shared import read_packed_png
 
 
 def plain(red: int, side: int = 8) -> pictures.Image:
@@ -98,12 +97,13 @@ def test_png_is_what_a_reader_of_png_reads(tmp_path):
     rng = np.random.default_rng(1)
     image = rng.integers(0, 256, (5, 7, 4), np.uint8)
     path = tmp_path / "a.png"
-    path.write_bytes(comparison_png(image))
-    assert (read_png(path) == image).all()
-    data = png(image)
-    assert data[25] == 6  # colour type: with alpha
+    path.write_bytes(png(image))
+    assert (read_packed_png(path) == image).all()
+    assert png(image)[25] == 6  # colour type: with alpha
     image[..., 3] = 255
+    path.write_bytes(png(image))
     assert png(image)[25] == 2
+    assert (read_packed_png(path) == image).all()
     assert url(image).startswith("data:image/png;base64,iVBOR")
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import struct
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drawtap.output.document import document
+from drawtap.output.picture import url
 
 _AMPLIFIED_TO, _SEEN = 255, 80
 _MOST_ROWS = 2000
@@ -72,8 +70,7 @@ def render(page: ComparisonPage) -> str:
 def picture_rows(pictures: Sequence[Pictures]) -> list[tuple[str, str, str, str, str, int]]:
     """Return what the pages show of each: title, note, A, B and the difference as data URLs, width in pixels."""
     return [
-        (p.title, p.note, _url(opaque(p.a)), _url(opaque(p.b)), _url(amplified(p.a, p.b)), p.a.shape[1])
-        for p in pictures
+        (p.title, p.note, url(opaque(p.a)), url(opaque(p.b)), url(amplified(p.a, p.b)), p.a.shape[1]) for p in pictures
     ]
 
 
@@ -102,21 +99,3 @@ def opaque(image: Image) -> Image:
     out = image.copy()
     out[..., 3] = 255
     return out
-
-
-def png(image: Image) -> bytes:
-    """Return an RGBA image as PNG."""
-    height, width = image.shape[:2]
-    rows = np.zeros((height, width * 4 + 1), np.uint8)
-    rows[:, 1:] = image.reshape(height, width * 4)
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
-    packed = zlib.compress(rows.tobytes(), 6)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
-
-
-def _url(image: Image) -> str:
-    return "data:image/png;base64," + base64.b64encode(png(image)).decode()

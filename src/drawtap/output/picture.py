@@ -30,4 +30,9 @@ def png(image: npt.NDArray[np.uint8]) -> bytes:
 
 def url(image: npt.NDArray[np.uint8]) -> str:
     """Return a data: address of the image."""
-    return "data:image/png;base64," + base64.b64encode(png(image)).decode()
+    return address(png(image))
+
+
+def address(content: bytes) -> str:
+    """Return a data: address of a PNG."""
+    return "data:image/png;base64," + base64.b64encode(content).decode()

@@ -23,8 +23,9 @@ from drawtap.corpus import gallery
 from drawtap.corpus.matrix import WORST, Cell, Matrix, cell, machines
 from drawtap.corpus.verdicts import BROKEN, RED
 from drawtap.errors import InputError
-from drawtap.output import comparison
+from drawtap.output.comparison import amplified
 from drawtap.output.document import script
+from drawtap.output.picture import address, png
 from drawtap.replay import engine
 
 if TYPE_CHECKING:
@@ -176,19 +177,19 @@ def difference(right: gallery.Shot, got: gallery.Shot, others: Sequence[gallery.
 
     Stripes are where pixels change from run to run: between those of `others` that the same engines drew.
     """
-    out = comparison.amplified(right.image(), got.image())
+    out = amplified(right.image(), got.image())
     by: dict[str, list[Any]] = {}
     for shot in others:
         if shot.engine in (right.engine, got.engine):
             by.setdefault(shot.engine, []).append(shot.image())
     mask = gallery.wavering(by)
     if mask is None or not mask.any() or mask.shape != out.shape[:2]:
-        return comparison.png(out), 0.0
+        return png(out), 0.0
     mask = gallery.grown(mask)
     rows, columns = np.indices(mask.shape)
     out[mask] = (40, 60, 110, 255)
     out[mask & ((rows + columns) % _STRIPE < _STRIPE // 2)] = (90, 150, 255, 255)
-    return comparison.png(out), float(mask.mean())
+    return png(out), float(mask.mean())
 
 
 # ---- one file --------------------------------------------------------------------------------------------------------
@@ -233,15 +234,11 @@ def _pictures(store: Store, one: Cell) -> Mapping[str, object]:
     except InputError as error:
         return {"error": error.message}
     right, got = chosen(shots, looks.right), chosen(shots, looks.got, one.build.key) if looks.got else None
-    urls: dict[str, object] = {n: _url(s.png) for n, s in (("right", right), ("got", got)) if s is not None}
+    urls: dict[str, object] = {n: address(s.png) for n, s in (("right", right), ("got", got)) if s is not None}
     if right is not None and got is not None:
-        png, masked = difference(right, got, shots)
-        urls |= {"difference": _url(png), "masked": masked}
+        picture, masked = difference(right, got, shots)
+        urls |= {"difference": address(picture), "masked": masked}
     return urls
-
-
-def _url(png: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(png).decode()
 
 
 def as_json(data: object) -> str:
