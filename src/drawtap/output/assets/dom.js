@@ -4,17 +4,17 @@ export {bytes, duration} from "./units.js";
 /**
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
- * @param {Record<string, any>} [props] class, text, on (listeners), style, data; anything else is an attribute
+ * @param {Record<string, any>} [props] text, on (listeners), style, data; anything else is an attribute
  * @param {...(Node|string|null|undefined|false)} children
  * @returns {HTMLElementTagNameMap[T]}
  */
-export function h(tag, props = {}, ...children) {
-  const made = document.createElement(tag);
+export const h = (tag, props = {}, ...children) => dressed(document.createElement(tag), props, children);
+
+/** @template {HTMLElement|SVGElement} E @param {E} made @param {Record<string, any>} props @param {any[]} children */
+export function dressed(made, props, children) {
   for (const [key, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
-    if (key === "class")
-      made.className = value;
-    else if (key === "text")
+    if (key === "text")
       made.textContent = value;
     else if (key === "on")
       for (const [name, run] of Object.entries(value)) made.addEventListener(name, run);
@@ -27,24 +27,6 @@ export function h(tag, props = {}, ...children) {
   }
   for (const child of children)
     if (child !== null && child !== undefined && child !== false) made.append(child);
-  return made;
-}
-
-/**
- * The same of a drawing: props are attributes, but text and on (listeners). @param {string} tag @param {Record<string,
- *     any>} [props] @param {...any} children
- */
-export function svg(tag, props = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(props)) {
-    if (key === "text")
-      made.textContent = value;
-    else if (key === "on")
-      for (const [name, run] of Object.entries(value)) made.addEventListener(name, run);
-    else if (value !== null && value !== undefined && value !== false)
-      made.setAttribute(key, String(value));
-  }
-  made.append(...children.filter((one) => one));
   return made;
 }
 
@@ -96,7 +78,7 @@ export function download(name, content, type) {
 }
 
 /** An element that the page has from the beginning. @param {string} id */
-export const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+export const element = (id) => document.getElementById(id);
 
 /** @type {Map<string, Promise<void>>} */
 const scripts = new Map();
@@ -111,7 +93,7 @@ function load(name) {
                   }));
                 }));
   }
-  return /** @type {Promise<void>} */ (scripts.get(name));
+  return scripts.get(name);
 }
 
 /** Load uPlot, which only charts need: `uPlot` is a global then. */

@@ -1,3 +1,4 @@
+import {button, fill, h} from "./dom.js";
 import * as shared from "./plots.js";
 import {bytes, count, css, duration, sortable} from "./units.js";
 
@@ -80,18 +81,14 @@ function draw(id, series, unit, options) {
   });
   plots.push([plot, host]);
   if (clipped) {
-    const button = document.createElement("button");
-    const label = () => {
-      button.textContent = clipped ? `${count(above)} off the scale: show all` : "show the usual range";
-    };
-    button.onclick = () => {
+    const words = () => clipped ? `${count(above)} off the scale: show all` : "show the usual range";
+    const turn = button(words(), () => {
       clipped = !clipped;
-      label();
+      turn.textContent = words();
       plot.redraw(false, true);
       plot.setData(plot.data);
-    };
-    label();
-    host.parentElement.querySelector("h2").append(button);
+    });
+    host.parentElement.querySelector("h2").append(turn);
   }
   return plot;
 }
@@ -103,12 +100,8 @@ function place(u) {
   if (!strip || !data.strip.length) return;
   if (!images)
     images = data.strip.map(([frame, url]) => {
-      const image = document.createElement("img");
-      image.src = url;
-      image.alt = image.title = "frame " + count(frame);
-      image.hidden = true;
-      const tick = document.createElement("i");
-      tick.hidden = true;
+      const name = "frame " + count(frame), tick = h("i", {hidden: true});
+      const image = h("img", {src: url, alt: name, title: name, hidden: true});
       strip.append(image, tick);
       return {frame, image, tick};
     });
@@ -170,10 +163,10 @@ if (heat && map) {
       ctx.fillRect(x * w, y * h, Math.max(w - gap, 1), Math.max(h - gap, 1));
     }));
     const format = formats[layer.unit] || count;
-    document.getElementById("heat-scale").innerHTML = all.length ?
-        `${format(low)}<i class="scale" style="background:linear-gradient(90deg,${shades.map(c => `rgb(${c})`)})"></i>${
-            format(high)}` :
-        "";
+    const background = `linear-gradient(90deg,${shades.map(c => `rgb(${c})`)})`;
+    fill(
+        document.getElementById("heat-scale"),
+        ...all.length ? [format(low), h("i", {class: "scale", style: {background}}), format(high)] : []);
     at.textContent = "";
   };
   select.onchange = () => {

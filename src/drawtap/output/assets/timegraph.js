@@ -7,7 +7,7 @@ import {amount, clock, duration} from "./units.js";
 
 const LEAST = 20;  // the shortest view in ns
 // Kinds in words: what a span does, and what a step of a request's way is.
-const WORDS = /** @type {Record<string, string>} */ ({
+const WORDS = {
   queued: "waits in a queue",
   "vgpu queue": "waits in a queue",
   "guest queue": "waits in a queue",
@@ -19,8 +19,8 @@ const WORDS = /** @type {Record<string, string>} */ ({
   running: "thread runs",
   guest: "in its guest",
   waking: "woken, not yet running",
-});
-const STEPS = /** @type {Record<string, string>} */ ({
+};
+const STEPS = {
   execution: "on the engine",
   queued: "waits in the queue",
   "vgpu queue": "waits in the hypervisor",
@@ -29,7 +29,7 @@ const STEPS = /** @type {Record<string, string>} */ ({
   notify: "done, not yet told",
   "guest queue": "waits in the guest",
   "guest notice": "done, the guest does not know",
-});
+};
 
 /**
  * @typedef {{id: number, label: string, shape: string, parts: string[], names?: (string|null)[], leads: string, unit:
@@ -92,7 +92,7 @@ export function inLanes(parts) {
     let lane = 0;
     while (lane < ends.length && ends[lane] > b && lane < 7) lane++;
     ends[lane] = Math.max(ends[lane] ?? 0, e);
-    /** @type {Uint8Array} */ (of[k])[i] = lane;
+    of[k][i] = lane;
   }
   return {lane: of, lanes: Math.max(ends.length, 1)};
 }
@@ -125,17 +125,13 @@ export class TimeGraph {
     this.kept = new Map();
     /** @type {{name: string, rows: Row[], open: boolean}[]} */
     this.groups = [];
-    /** @type {any[]} */
     this.places = [];
-    /** @type {any[]} */
     this.arrows = [];
-    /** @type {any[]} */
     this.way = [];  // steps of the chosen request: row, id, begin, end, kind, name
     /** @type {{row: number, id: number}|null} */
     this.chosen = null;
     /** @type {Span|null} */
     this.span = null;  // the chosen one
-    /** @type {any} */
     this.drag = null;
     /** @type {{a: number|null, b: number|null}} */
     this.markers = {a: null, b: null};
@@ -143,9 +139,9 @@ export class TimeGraph {
     this.area = null;
     /** @type {{seq: number, begin: number, length: number}|null} */
     this.call = null;
-    this.second = /** @type {number|null} */ (null);  // where the call of a second recording begins
-    this.focus = -1;                                  // the row that has the keyboard
-    this.pointer = /** @type {number|null} */ (null);
+    this.second = null;  // where the call of a second recording begins
+    this.focus = -1;     // the row that has the keyboard
+    this.pointer = null;
     this.requests = 0;
     this.wakes = false;  // whether arrows of wake-ups are drawn
     this.painter = new Painter(this);
@@ -260,7 +256,6 @@ export class TimeGraph {
     return {from, to, px, step: 2 ** shiftOf(to - from, Math.max(16, px))};
   }
 
-  /** @param {any} level */
   good(level) {
     const {a, b} = this.view;
     if (!level || level.begin > a || level.end < b) return false;
@@ -383,15 +378,14 @@ export class TimeGraph {
       }
       if (!all && found.row) this.focus = found.row.id;
       if (x < this.gutter) return this.draw();
-      /** @type {Element} */ (e.target).setPointerCapture(e.pointerId);
+      e.target.setPointerCapture(e.pointerId);
       this.drag = {x0: x, y0: y, all, pan: e.shiftKey, view: {...this.view}, area: null};
     };
     this.canvas.addEventListener("pointerdown", (e) => down(e, false));
     this.ruler.addEventListener("pointerdown", (e) => down(e, true));
     for (const place of [this.canvas, this.ruler]) {
-      place.addEventListener(
-          "pointermove", (e) => this.hover(at(/** @type {PointerEvent} */ (e)), /** @type {PointerEvent} */ (e)));
-      place.addEventListener("pointerup", (e) => this.released(at(/** @type {PointerEvent} */ (e))));
+      place.addEventListener("pointermove", (e) => this.hover(at(e), e));
+      place.addEventListener("pointerup", (e) => this.released(at(e)));
       place.addEventListener("pointerleave", () => {
         this.tip.hidden = true;
         this.pointer = null;
@@ -444,7 +438,7 @@ export class TimeGraph {
       if (row.leads === "call") said.push(["call", String(span.id)]);
       return said;
     }
-    const level = this.kept.get(row.id), said = /** @type {[string, string][]} */ ([["", row.label]]);
+    const level = this.kept.get(row.id), said = [["", row.label]];
     if (level && this.pointer !== null) {
       const i = Math.floor((this.pointer - level.begin) / level.step),
             named = (p) => row.names?.[p.part] || row.parts[p.part];

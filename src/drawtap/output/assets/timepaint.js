@@ -1,12 +1,12 @@
 // The looks of a timeline: its rows, arrows, lines and ruler on canvases, and their colours.
-import {amount, clock, duration} from "./units.js";
+import {amount, clock, duration, sharp} from "./units.js";
 
 /** Pixels: the head of a group, and the ruler. */
 export const HEAD = 20;
 export const RULER = 22;
 const MOST_ARROWS = 60;  // more would only blacken the picture
 const PALETTE = 8;
-export const KINDS = /** @type {Record<string, string>} */ ({
+export const KINDS = {
   frame: "--t4",
   group: "--t3",
   draw: "--t0",
@@ -31,7 +31,7 @@ export const KINDS = /** @type {Record<string, string>} */ ({
   error: "--red",
   warning: "--orange",
   note: "--soft",
-});
+};
 const PALE = new Set(["--pale", "--pale2", "--pale3"]);
 // Colours of kinds that owners do not have, with stripes: nobody needs to tell them apart by colour alone. The legend
 // has the same stripes (timegraph.css).
@@ -42,16 +42,8 @@ const STRIPE = 6;  // pixels from one stripe to the next
 
 /** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
 export function fitted(canvas, width, height) {
-  const ratio = devicePixelRatio || 1, context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-  }
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
-  context.font = "11px system-ui, sans-serif";
+  const context = sharp(canvas, width, height);
+  Object.assign(canvas.style, {width: `${width}px`, height: `${height}px`});
   context.textBaseline = "middle";
   return context;
 }
@@ -76,7 +68,7 @@ export class Painter {
     this.stripes = new Map();  // by name of a colour
     /** @type {Map<string, string>} */
     this.hues = new Map();  // names of colours, by name of an owner
-    this.onWay = /** @type {Set<string>} */ (new Set());
+    this.onWay = new Set();
   }
 
   /** The page has other colours now. */
@@ -89,7 +81,7 @@ export class Painter {
   colour(name) {
     if (!this.colours.has(name))
       this.colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888");
-    return /** @type {string} */ (this.colours.get(name));
+    return this.colours.get(name);
   }
 
   /** The fill of a colour: plain, or striped. @param {CanvasRenderingContext2D} g @param {string} name */
@@ -99,7 +91,7 @@ export class Painter {
     if (known) return known;
     const tile = document.createElement("canvas"), ratio = devicePixelRatio || 1, size = Math.round(STRIPE * ratio);
     tile.width = tile.height = size;
-    const t = /** @type {CanvasRenderingContext2D} */ (tile.getContext("2d"));
+    const t = tile.getContext("2d");
     t.fillStyle = this.colour("--card");
     t.fillRect(0, 0, size, size);
     t.strokeStyle = this.colour(name);
@@ -124,7 +116,7 @@ export class Painter {
     const text = (owned && this.graph.on.owner?.(name)) || name.replace(/ #\d+$/, "");
     if (!text) return KINDS[kind] ?? "--t7";
     if (!this.hues.has(text)) this.hues.set(text, `--t${this.hues.size % PALETTE}`);
-    return /** @type {string} */ (this.hues.get(text));
+    return this.hues.get(text);
   }
 
   /** All that is in view. @param {number} width @param {number} height @param {number} top */

@@ -48,6 +48,20 @@ export function ticks(low, high) {
   return found;
 }
 /**
+ * The empty context of a canvas that is drawn in pixels of the page, and sharp at any density. @param
+ * {HTMLCanvasElement} canvas @param {number} width @param {number} height
+ */
+export function sharp(canvas, width, height) {
+  const ratio = devicePixelRatio || 1, context = canvas.getContext("2d");
+  const [wide, high] = [width, height].map(size => Math.round(size * ratio));
+  if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, {width: wide, height: high});
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.font = "11px system-ui, sans-serif";
+  return context;
+}
+
+/**
  * The first place from `low` on that is reached, `high` where none is; all places behind a reached one are
  * too. @param {number} low @param {number} high @param {(place: number) => boolean} reached
  */

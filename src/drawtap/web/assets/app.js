@@ -26,7 +26,6 @@ import {Timeline, timePanel} from "./time.js";
  * id @param {string} name @param {string|undefined} key @param {() => Promise<any>} load @param {boolean} needsCall
  */
 function late(id, name, key, load, needsCall = true) {
-  /** @type {any} */
   let panels;
   // A browser finds a module again in a task of its own: steps through the list do not wait for that.
   return {
@@ -62,10 +61,8 @@ function ranged(filter, of, from, to) {
   return `${of}=${from}..${to} ${rest}`.trim();
 }
 
-/** @param {any} overview */
 const amount = ({calls, frames}) => `${number(calls)} calls, ${number(frames)} frames`;
 
-/** @param {any} overview */
 const named = (overview) =>
     (overview.engine && overview.engine !== "system" ? `${overview.name} on ${overview.engine}` : overview.name);
 
@@ -150,7 +147,7 @@ class Page {
     const first = this.first?.of === index ? this.first : null;
     this.first = null;  // what is opened again later may have other notes
     await Promise.all([recording.load(first?.frames), other?.load(), notes.load(first?.notes).catch(fail)]);
-    const pair = other && (await this.align(/** @type {Recording} */ (recording), other));
+    const pair = other && (await this.align(recording, other));
     if (ticket !== this.opening) return false;
     // The number of a set, and what was seen, are of the recording before.
     Object.assign(this, {recording, other, notes, panels, pair, set: undefined});
@@ -214,7 +211,6 @@ class Page {
         (other) => this.store.set({with: Number(other), callb: null, filter: "", pin: null, tab: "call"}));
   }
 
-  /** @param {any} a @param {any} b */
   pairHead(a, b) {
     const one = (/** @type {string} */ side, overview, recording) =>
         h("span", {class: "side"}, h("em", {class: "kind", text: side}), h("b", {text: named(overview)}),
@@ -245,7 +241,7 @@ class Page {
   }
 
   pairFurniture() {
-    const model = /** @type {import("./pair.js").PairModel} */ (this.pair);
+    const model = this.pair;
     model.show(this.store.place.mode === "hide");
     this.strip.density = model.density(1024);
     this.strip.draw();
@@ -253,14 +249,14 @@ class Page {
     const parts =
         [["~", counts.changed, "changed"], ["−", counts.only_a, "only in A"], ["+", counts.only_b, "only in B"]]
             .filter(([, n]) => n)
-            .map(([sign, n, what]) => `${sign} ${number(/** @type {number} */ (n))} ${what}`);
+            .map(([sign, n, what]) => `${sign} ${number(n)} ${what}`);
     element("counts").textContent = parts.length ? `${parts.join("   ")}   = ${number(counts.equal)} equal` :
                                                    `all ${number(counts.equal)} calls are equal`;
   }
 
   /** The cursors that the address names, or the first difference. */
   async beginPair() {
-    const {place} = this.store, pair = /** @type {import("./pair.js").PairModel} */ (this.pair);
+    const {place} = this.store, pair = this.pair;
     pair.hold = place.hold;
     if (place.call === null && place.callb === null) {
       this.list.choose(0);
@@ -274,9 +270,9 @@ class Page {
 
   /** The call that belongs to the cursor that is there. @param {import("./store.js").Place} place */
   async partner(place) {
-    const pair = /** @type {import("./pair.js").PairModel} */ (this.pair), side = place.call === null ? "b" : "a";
+    const pair = this.pair, side = place.call === null ? "b" : "a";
     Object.assign(pair, {hold: side === "a" ? "b" : "a", cursors: {a: place.call, b: place.callb}});
-    const row = /** @type {any} */ (pair.length ? pair.at(await pair.reveal()) : {a: 0, b: 0});
+    const row = (pair.length ? pair.at(await pair.reveal()) : {a: 0, b: 0});
     pair.hold = place.hold;
     this.store.set({call: place.call ?? row.a, callb: place.callb ?? row.b}, {replace: true});
   }
@@ -284,11 +280,10 @@ class Page {
   /** @param {1|-1} step */
   async differing(step) {
     await this.filter.pairing?.catch(() => {});  // else the row that has the focus is one of the list before
-    const row = await /** @type {import("./pair.js").PairModel} */ (this.pair).beside(step, this.list.focus);
+    const row = await this.pair.beside(step, this.list.focus);
     if (!row) return this.say(step > 0 ? "no difference behind this" : "no difference before this");
     this.selected(row.seq, row);
-    Object.assign(/** @type {import("./pair.js").PairModel} */ (this.pair).cursors,
-                  {a: this.store.place.call, b: this.store.place.callb});
+    Object.assign(this.pair.cursors, {a: this.store.place.call, b: this.store.place.callb});
     await this.list.reveal(row.seq);
   }
 
@@ -438,7 +433,7 @@ class Page {
 
   /** @param {import("./store.js").Place} place @param {import("./store.js").Place} before @param {boolean} opens */
   async movedPair(place, before, opens) {
-    const pair = /** @type {import("./pair.js").PairModel} */ (this.pair);
+    const pair = this.pair;
     const filters = place.filter !== before.filter || (opens && place.filter !== "");
     if (filters) await this.filter.apply(place);
     if (opens)
@@ -488,8 +483,7 @@ class Page {
     const row = this.list.model === this.tree ? this.tree.at(this.list.focus) : undefined;
     // A frame is selected by its last call: the next draw is its first one.
     const inFrame = row?.type === "frame" && step > 0;
-    const here =
-        inFrame ? this.recording.frames.first[/** @type {number} */ (row.frame)] - 1 : this.store.place.call ?? 0;
+    const here = inFrame ? this.recording.frames.first[row.frame] - 1 : this.store.place.call ?? 0;
     for (let frame = this.recording.frameOf(Math.max(here, 0)), looked = 0;
          frame >= 0 && frame < this.recording.frameCount && looked < 2000; frame += step, looked++) {
       if (!this.recording.frames.draws[frame]) continue;
@@ -628,7 +622,7 @@ class Page {
   furniture() {
     element("menu").addEventListener("click", () => this.keys.palette());
     const split = element("split");
-    const main = /** @type {HTMLElement} */ (split.parentElement);
+    const main = split.parentElement;
     // On a narrow page the panel stands below the list.
     const below = () => matchMedia("(max-width: 1000px)").matches;
     const share = (/** @type {number} */ percent) =>

@@ -3,7 +3,7 @@ import {download, element} from "./dom.js";
 import {aboutKeys} from "./furniture.js";
 import {copy} from "./parts.js";
 
-const SIDES = /** @type {const} */ (["", "a", "b", "difference", "flicker"]);
+const SIDES = ["", "a", "b", "difference", "flicker"];
 
 /** The key that opens a panel. @param {any} panel @param {number} i */
 export const keyOf = (panel, i) => panel.key ?? String(i + 1);

@@ -2,6 +2,7 @@
 import {h} from "./dom.js";
 import {drawn, opaque} from "./image.js";
 import {getBytes} from "./net.js";
+import {placeBy} from "./parts.js";
 
 const WIDE = 112;    // pixels: a picture with its words, as in app.css
 const QUIET = 120;   // ms without scrolling before any question
@@ -119,7 +120,7 @@ export class Film {
   }
 
   async load() {
-    const path = /** @type {string} */ (this.wanted?.path);
+    const path = this.wanted?.path;
     const running = this.running = new AbortController();
     this.asked = path;
     try {
@@ -134,7 +135,7 @@ export class Film {
     } finally {
       this.running = undefined;
     }
-    while (known.size > KEPT) known.delete(/** @type {string} */ (known.keys().next().value));
+    while (known.size > KEPT) known.delete(known.keys().next().value);
     this.made.forEach((figure, i) => {
       if (this.items[i].path === path) figure.remove(), this.made.delete(i);
     });
@@ -169,7 +170,7 @@ export class Film {
         this.inner.append(figure);
       }
     if (this.made.has(this.focus))
-      this.element.setAttribute("aria-activedescendant", /** @type {HTMLElement} */ (this.made.get(this.focus)).id);
+      this.element.setAttribute("aria-activedescendant", this.made.get(this.focus).id);
     else
       this.element.removeAttribute("aria-activedescendant");
     this.made.forEach((figure, i) => figure.classList.toggle("focus", i === this.focus));
@@ -191,31 +192,20 @@ export class Film {
           style: {left: `${i * WIDE}px`},
           on: {click: () => this.on.go(item)}
         },
-        image instanceof ImageData ? drawn(image) :
-                                     h("span",
-                                       {text: image === undefined ? "…" :
-                                            image                 ? "no picture" :
-                                                                    ""}),
+        image instanceof ImageData ? drawn(image) : h("span", {text: image ? `no picture: ${image}` : image ?? "…"}),
         h("figcaption", {text: item.text}));
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
     const page = Math.max(Math.floor(this.element.clientWidth / WIDE) - 1, 1), last = this.items.length - 1;
-    const to = {
-      ArrowLeft: this.focus - 1,
-      ArrowRight: this.focus + 1,
-      PageUp: this.focus - page,
-      PageDown: this.focus + page,
-      Home: 0,
-      End: last
-    }[event.key];
+    const to = placeBy(event.key, this.focus, page, last, ["ArrowLeft", "ArrowRight"]);
     if (event.key === "Enter")
       this.on.go(this.items[this.focus]);
     else if (to === undefined)
       return;
     else {
-      this.focus = Math.min(Math.max(to, 0), last);
+      this.focus = to;
       this.bring();
       this.draw();
     }

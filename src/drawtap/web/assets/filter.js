@@ -23,7 +23,6 @@ function helpOf(text) {
 }
 
 export class Filter {
-  /** @param {any} page */
   constructor(page) {
     this.page = page;
     /** @type {AbortController|undefined} */
@@ -38,7 +37,7 @@ export class Filter {
 
   listen() {
     const {page} = this;
-    const input = /** @type {HTMLInputElement} */ (element("filter-text"));
+    const input = element("filter-text");
     element("filter").addEventListener("submit", (event) => {
       event.preventDefault();
       page.store.set({filter: input.value.trim()});
@@ -72,7 +71,7 @@ export class Filter {
   /** @param {import("./store.js").Place} place */
   async apply(place) {
     const {page} = this;
-    const input = /** @type {HTMLInputElement} */ (element("filter-text"));
+    const input = element("filter-text");
     if (document.activeElement !== input) input.value = place.filter;
     this.asking?.abort();
     const {signal} = (this.asking = new AbortController());
@@ -147,8 +146,7 @@ export class Filter {
   /** @param {string} sets @param {AbortSignal} signal */
   async pair(sets, signal) {
     const {page} = this;
-    await /** @type {import("./pair.js").PairModel} */ (page.pair).filter(
-        sets, signal, page.store.place.mode === "hide");
+    await page.pair.filter(sets, signal, page.store.place.mode === "hide");
     page.pairFurniture();
     this.showMode();
     page.model();
@@ -169,7 +167,7 @@ export class Filter {
   /** Draw where the filter's calls are. @param {boolean} [looks] whether the filter still runs */
   drawDensity(looks = false) {
     const {page} = this;
-    const canvas = /** @type {HTMLCanvasElement} */ (this.density);
+    const canvas = this.density;
     const dims = (page.set || looks) && page.store.place.mode === "dim" && page.store.place.list === "flat";
     canvas.hidden = !dims;
     if (!dims) return;

@@ -4,11 +4,12 @@ import {historyPlot, pairPlot} from "./fleet_plots.js";
 import {aboutKeys, chooseTab, fail, makeTabs, say} from "./furniture.js";
 import {Keys} from "./keys.js";
 import {get, getBytes, post} from "./net.js";
-import {copy, facts, failure, n, options, quiet, select, sheet, title} from "./parts.js";
+import {copy, facts, failure, n, options, placeBy, quiet, select, sheet, title} from "./parts.js";
 import {percent} from "./units.js";
 
 const ROW = 26;    // pixels
 const AROUND = 8;  // rows beyond those that are seen
+const PAGE = 20;   // rows that PageDown passes
 const PANELS = [{id: "cell", name: "Recording on build"}, {id: "farm", name: "Machines"}];
 /** @type {Record<string, [string, string]>} sign and class of a label */
 const SIGNS = {
@@ -45,7 +46,6 @@ class Served {
 
 /** Reads what stands in the page itself. */
 class Filed {
-  /** @param {any} data */
   constructor(data) {
     this.data = data;
     this.live = false;
@@ -71,11 +71,8 @@ export class FleetPage {
   /** @param {any} [data] of a page that has no server */
   constructor(data) {
     this.source = data ? new Filed(data) : new Served();
-    /** @type {any} */
     this.data = null;
-    /** @type {any} */
     this.place = {trace: "", build: "", find: "", label: "", by: "", tab: "cell"};
-    /** @type {any[]} */
     this.view = [];
     this.drawn = "";
     document.body.classList.add("fleet");
@@ -310,9 +307,8 @@ export class FleetPage {
 
   /** @param {Event} event */
   click(event) {
-    const target = /** @type {HTMLElement} */ (event.target);
-    const row = /** @type {HTMLElement|null} */ (target.closest("[data-trace]")),
-          cell = /** @type {HTMLElement|null} */ (target.closest("[data-build]"));
+    const target = event.target;
+    const row = target.closest("[data-trace]"), cell = target.closest("[data-build]");
     if (row)
       this.go({
         trace: String(row.dataset.trace),
@@ -334,27 +330,15 @@ export class FleetPage {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const steps = /** @type {Record<string, [number, number]>} */ ({
-      ArrowDown: [1, 0],
-      ArrowUp: [-1, 0],
-      ArrowRight: [0, 1],
-      ArrowLeft: [0, -1],
-      PageDown: [20, 0],
-      PageUp: [-20, 0],
-      Home: [-1e9, 0],
-      End: [1e9, 0]
-    });
-    const step = steps[event.key];
-    if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    const {builds, rows} = this.data;
-    const rowsSeen = this.view.filter((one) => typeof one === "number");
-    if (!rowsSeen.length || !builds.length) return;
-    const r = rowsSeen.findIndex((one) => rows[one][0] === this.place.trace),
+    const {builds, rows} = this.data, seen = this.view.filter((one) => typeof one === "number");
+    const r = seen.findIndex((one) => rows[one][0] === this.place.trace),
           c = builds.findIndex((b) => b.key === this.place.build);
-    const row = Math.min(Math.max(r < 0 ? 0 : r + step[0], 0), rowsSeen.length - 1),
-          column = Math.min(Math.max(c < 0 ? builds.length - 1 : c + step[1], 0), builds.length - 1);
-    this.select(rowsSeen[row], builds[column].key);
+    const row = placeBy(event.key, r, PAGE, seen.length - 1), sideways = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    if ((row === undefined && !sideways) || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    if (!seen.length || !builds.length) return;
+    const column = c < 0 ? builds.length - 1 : Math.min(Math.max(c + (sideways ?? 0), 0), builds.length - 1);
+    this.select(seen[r < 0 ? 0 : row ?? r], builds[column].key);
   }
 
   /** @param {number} r @param {string} build */
@@ -534,7 +518,7 @@ export class FleetPage {
             await this.source.picture(cell, what, signal);
             if (!signal.aborted) await this.show();
           } catch (error) {
-            if (!signal.aborted) play.replaceWith(/** @type {Error} */ (error).message);
+            if (!signal.aborted) play.replaceWith(error.message);
           }
         });
         box.prepend(
@@ -558,7 +542,6 @@ export class FleetPage {
     ];
   }
 
-  /** @param {any} cell */
   deciding(cell) {
     if (!this.source.live || !this.data.may.decide)
       return quiet(
@@ -600,7 +583,6 @@ export class FleetPage {
         button("may change", () => void decide("flaky"), {title: "these frames may look different from run to run"}));
   }
 
-  /** @param {any} cell */
   speed(cell) {
     const {speed} = cell;
     const share = (/** @type {number|null} */ one) => (one === null ? "–" : percent(100 * one));
@@ -661,11 +643,7 @@ export class FleetPage {
         keys: ["v"],
         run: () => this.data.may.play && this.place.trace && this.open(this.place.trace, this.place.build)
       },
-      {
-        name: "decide about the images",
-        keys: ["a"],
-        run: () => /** @type {HTMLInputElement|null} */ (document.querySelector("#decide .why"))?.focus()
-      },
+      {name: "decide about the images", keys: ["a"], run: () => document.querySelector("#decide .why")?.focus()},
       {name: "read the corpus again", keys: ["r"], run: () => this.renew()},
       {name: "undo: back to where I was", keys: ["u"], run: () => history.back()}, ...aboutKeys(() => this.keys)
     ];

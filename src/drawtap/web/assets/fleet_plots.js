@@ -1,8 +1,9 @@
 // Plots of a recording on a build: its pairs, and the builds that played it. The page gives the colours.
-import {svg} from "./dom.js";
+import {svg} from "./parts.js";
 import {percent, ticks} from "./units.js";
 
 const WIDE = 640, LEFT = 58, EDGE = 8;
+const RED_OUTCOMES = ["crash", "hang", "oom", "device-lost", "gl-error"];
 
 /** @param {number[]} values what has to be seen @param {number} height */
 function axis(values, height) {
@@ -90,46 +91,30 @@ export function historyPlot(history, chosen, go) {
   const every = Math.ceil(builds.length / 9);
   const path =
       builds.map((b, i) => (b.effect === null ? null : `${x(i)},${y(100 * b.effect)}`)).filter(Boolean).join(" ");
+  const changeAt = (b, /** @type {number} */ i) => {
+    const at = (x(i) + x(Math.max(0, i - 1))) / 2, left = 2 * i < builds.length;  // words stay inside
+    const words = {x: at + (left ? 4 : -4), y: EDGE + 10, "text-anchor": left ? "start" : "end"};
+    return [
+      svg("line", {class: "change", x1: at, x2: at, y1: EDGE, y2: height - foot}),
+      svg("text", {class: "change", ...words, text: percent(100 * b.change)})
+    ];
+  };
+  const markOf = (b, /** @type {number} */ i) => {
+    const red = RED_OUTCOMES.includes(b.outcome) || ["differs", "rejected"].includes(b.images);
+    const speed = b.effect === null ? "" : `, ${percent(100 * b.effect)} (${b.pairs} pairs)`;
+    return svg(
+        "g", {class: `build ${b.key === chosen ? "chosen" : ""} ${red ? "red" : ""}`, on: {click: () => go(b.key)}},
+        svg("circle", {cx: x(i), cy: b.effect === null ? height - foot - EDGE : y(100 * b.effect), r: 5}),
+        svg("title", {text: `${b.name}: ${b.outcome}${b.images ? `, images ${b.images}` : ""}${speed}`}));
+  };
+  const nameOf = (b, /** @type {number} */ i) => {
+    const text = b.name.length > 12 ? `${b.name.slice(0, 11)}…` : b.name;
+    const cls = b.key === chosen ? "name chosen" : "name";
+    return svg("text", {class: cls, x: x(i), y: height - 8, "text-anchor": "middle", text});
+  };
   return svg(
       "svg", {viewBox: `0 0 ${WIDE} ${height}`, class: "plot", role: "img", "aria-label": `${builds.length} builds`},
       ...(timed.length ? lines : []), svg("polyline", {class: "course", points: path}),
-      ...builds
-          .flatMap(
-              (b, i) =>
-                  [b.change !== null && svg("line", {
-                     class: "change",
-                     x1: (x(i) + x(Math.max(0, i - 1))) / 2,
-                     x2: (x(i) + x(Math.max(0, i - 1))) / 2,
-                     y1: EDGE,
-                     y2: height - foot
-                   }),
-                   b.change !== null && svg("text", {
-                     class: "change",
-                     x: (x(i) + x(Math.max(0, i - 1))) / 2 + (2 * i < builds.length ? 4 : -4),
-                     y: EDGE + 10,
-                     "text-anchor": 2 * i < builds.length ? "start" : "end",
-                     text: percent(100 * b.change)
-                   }),
-                   svg("g", {
-                     class: `build ${b.key === chosen ? "chosen" : ""} ${
-                             ["crash", "hang", "oom", "device-lost", "gl-error"].includes(b.outcome) ||
-                                 ["differs", "rejected"].includes(b.images) ?
-                             "red" :
-                             ""}`,
-                     on: {click: () => go(b.key)}
-                   },
-                       svg("circle",
-                           {cx: x(i), cy: b.effect === null ? height - foot - EDGE : y(100 * b.effect), r: 5}),
-                       svg("title", {
-                         text: `${b.name}: ${b.outcome}${b.images ? `, images ${b.images}` : ""}${
-                             b.effect === null ? "" : `, ${percent(100 * b.effect)} (${b.pairs} pairs)`}`
-                       })),
-                   i % every === 0 && svg("text", {
-                     class: b.key === chosen ? "name chosen" : "name",
-                     x: x(i),
-                     y: height - 8,
-                     "text-anchor": "middle",
-                     text: b.name.length > 12 ? `${b.name.slice(0, 11)}…` : b.name
-                   }),
-  ]).filter(Boolean));
+      ...builds.flatMap(
+          (b, i) => [...(b.change === null ? [] : changeAt(b, i)), markOf(b, i), i % every === 0 && nameOf(b, i)]));
 }

@@ -4,9 +4,14 @@ import {get, insist} from "./net.js";
 import {failure, quiet, sheet, title} from "./parts.js";
 import {link, saving} from "./table.js";
 
-const MARKS = /** @type {Record<string, string>} */ (
-    {wrote: "✓ wrote", failed: "✕ failed", masked: "○ masked", same: "= same", unknown: "? unknown"});
-const STEPS = /** @type {Record<string, string>} */ ({
+const MARKS = {
+  wrote: "✓ wrote",
+  failed: "✕ failed",
+  masked: "○ masked",
+  same: "= same",
+  unknown: "? unknown"
+};
+const STEPS = {
   covers: "cover it",
   culling: "face the eye",
   scissor: "in the scissor box",
@@ -14,7 +19,7 @@ const STEPS = /** @type {Record<string, string>} */ ({
   coverage: "alpha, coverage",
   stencil: "stencil",
   depth: "depth"
-});
+};
 
 /**
  * A section that fills itself. @param {any} ctx @param {number} seq @param {string} of @param {string} px "X,Y" from
@@ -51,7 +56,6 @@ export function pixelHistory(ctx, seq, of, px) {
   return box;
 }
 
-/** @param {any} ctx @param {any} found */
 function table(ctx, found) {
   const rows = found.events.map((event) => row(ctx, event, found.format));
   return h("div", {class: "scroll"}, sheet(["call", "what became of it", "value"], rows));

@@ -52,7 +52,7 @@ export function drawn(image, props = {}) {
   return canvas;
 }
 
-const TYPES = /** @type {Record<string, any>} */ ({
+const TYPES = {
   "|u1": Uint8Array,
   "|i1": Int8Array,
   "<u2": Uint16Array,
@@ -61,7 +61,7 @@ const TYPES = /** @type {Record<string, any>} */ ({
   "<i4": Int32Array,
   "<f4": Float32Array,
   "<f8": Float64Array,
-});
+};
 
 /** @param {ArrayBuffer} buffer @param {number} at @param {string} type of numpy @param {number} length */
 export function values(buffer, at, type, length) {
@@ -252,7 +252,7 @@ export class ImageView {
   range(low, high) {
     [this.low, this.high] = [low, high];
     [low, high].forEach((value, i) => {
-      const input = /** @type {HTMLInputElement|undefined} */ (this.limits?.[i]);
+      const input = this.limits?.[i];
       if (input && input.value !== String(value)) input.value = String(value);
     });
   }
@@ -289,7 +289,7 @@ export class ImageView {
   tell(x, below) {
     const {width, height, channels, data, bottomFirst} = this.image;
     const at = ((bottomFirst ? below : height - 1 - below) * width + x) * channels.length;
-    this.pointed = /** @type {[number, number]} */ ([x, below]);
+    this.pointed = [x, below];
     if (this.value)
       this.value.textContent = `x ${x}, y ${below} from below: ${
               [...data.subarray(at, at + channels.length)].join(" ")}${this.how.tell?.(x, below) ?? ""}`;
@@ -433,7 +433,7 @@ function histogram(canvas, image, stats) {
   const colours = {r: "#d33", g: "#2a2", b: "#36d"};
   [...channels].forEach((letter, c) => {
     if (letter === "a") return;
-    context.strokeStyle = colours[/** @type {"r"} */ (letter)] ?? getComputedStyle(document.body).color;
+    context.strokeStyle = colours[letter] ?? getComputedStyle(document.body).color;
     context.beginPath();
     counts[c].forEach((n, x) => context.lineTo(x + 0.5, 60 - (Math.log1p(n) / most) * 58));
     context.stroke();

@@ -5,7 +5,7 @@ import {get} from "./net.js";
 import {bad, n, quiet, select, sheet, sieve, title} from "./parts.js";
 import {chart, stepped} from "./plots.js";
 import {saving, table} from "./table.js";
-import {clock} from "./units.js";
+import {clock, css} from "./units.js";
 
 const MARKS = {
   error: "✕",
@@ -42,13 +42,11 @@ async function windowed(ctx, what) {
   };
 }
 
-/** @param {any} ctx */
 const wait = (ctx) => fill(ctx.element, quiet("the tables of the trace are being made …"));
 
 export const contentionPanel = {
   id: "contention",
   name: "Contention",
-  /** @param {any} ctx */
   async show(ctx) {
     const found = await windowed(ctx, "contention");
     if (!found) return wait(ctx);
@@ -87,7 +85,6 @@ export const contentionPanel = {
 export const figuresPanel = {
   id: "figures",
   name: "Figures",
-  /** @param {any} ctx */
   async show(ctx) {
     const found = await windowed(ctx, "figures");
     if (!found) return wait(ctx);
@@ -116,7 +113,6 @@ let chosen = "";
 export const lengthsPanel = {
   id: "lengths",
   name: "Histograms",
-  /** @param {any} ctx */
   async show(ctx) {
     const [found, used] = await Promise.all([windowed(ctx, "lengths"), windowed(ctx, "usage"), loadPlots()]);
     if (!found || !used) return wait(ctx);
@@ -162,7 +158,7 @@ export const lengthsPanel = {
 
 /** @param {HTMLElement} host @param {{begin: number, width: number, series: [string, number[]][]}} found */
 function usageChart(host, {begin, width, series}) {
-  const colour = (/** @type {number} */ i) => getComputedStyle(document.body).getPropertyValue(`--t${i % 8}`).trim();
+  const colour = (/** @type {number} */ i) => css(`--t${i % 8}`);
   chart(host, {
     height: 170,
     legend: {live: false},
@@ -179,7 +175,6 @@ function usageChart(host, {begin, width, series}) {
 export const eventsPanel = {
   id: "events",
   name: "Events",
-  /** @param {any} ctx */
   async show(ctx) {
     const found = await windowed(ctx, "events");
     if (!found) return wait(ctx);

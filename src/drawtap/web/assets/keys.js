@@ -24,7 +24,7 @@ export class Keys {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const typing = /** @type {HTMLElement} */ (event.target).matches("input, textarea, select");
+    const typing = event.target.matches("input, textarea, select");
     const name = nameOf(event);
     if (event.altKey || (typing && !name.startsWith("Ctrl-")) || document.querySelector("dialog[open]")) return;
     const command = this.commands.find((one) => this.keysOf(one).includes(name));
@@ -162,10 +162,7 @@ export class Keys {
               type: "button",
               "aria-label": `change the key of ${command.name}`,
               text: "change",
-              on: {
-                chosen: (/** @type {Event} */ e) => /** @type {HTMLElement} */ (e.target).focus(),
-                click: () => this.change(command, row)
-              }
+              on: {chosen: (/** @type {Event} */ e) => e.target.focus(), click: () => this.change(command, row)}
             })));
     return row;
   }

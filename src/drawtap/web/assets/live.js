@@ -6,6 +6,7 @@ import {get, post, worded} from "./net.js";
 import {bad, facts, failure, n, named, options, quiet, rowed, select, sheet, title, wrap} from "./parts.js";
 import {Store} from "./store.js";
 import {link} from "./table.js";
+import {css, sharp} from "./units.js";
 
 const KEPT_MS = 60_000;  // of frame times on the page
 const AGAIN_MS = 1500;
@@ -56,11 +57,9 @@ class FrameTimes {
 }
 
 export class LivePage {
-  /** @param {any} session */
   constructor(session) {
     this.session = session;
     this.store = new Store();
-    /** @type {any} */
     this.look = {programs: [], recordings: []};
     /** @type {Map<string, FrameTimes>} */
     this.times = new Map();
@@ -71,8 +70,8 @@ export class LivePage {
     element("list").append(h("div", {class: "scroller"}, this.table));
     this.table.addEventListener("pointerdown", (event) => {
       // A look comes twice a second, and a click needs the same row below its end.
-      const row = /** @type {HTMLElement} */ (event.target).closest("tbody tr");
-      if (row) this.store.set({prog: Number(/** @type {HTMLElement} */ (row).dataset.program)}, {replace: true});
+      const row = event.target.closest("tbody tr");
+      if (row) this.store.set({prog: Number(row.dataset.program)}, {replace: true});
     });
     this.table.addEventListener("keydown", (event) => {
       const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
@@ -206,13 +205,12 @@ export class LivePage {
         {role: "row", "aria-selected": String(chosen), class: chosen ? "chosen" : "", data: {program: program.id}});
   }
 
-  /** @param {any} program @param {any} surface */
   spark(program, surface) {
     const frames = this.times.get(`${program.id}/${surface.number}`)?.frames.slice(-120) ?? [];
     const canvas = h("canvas", {width: 120, height: 18, "aria-hidden": "true", class: "spark"});
     const context = canvas.getContext("2d");
     const most = Math.max(...frames.map((frame) => frame.ms), 1);
-    if (context) context.fillStyle = getComputedStyle(document.body).getPropertyValue("--t0");
+    if (context) context.fillStyle = css("--t0");
     frames.forEach(
         (frame, i) => context?.fillRect(120 - frames.length + i, 18 - Math.max((18 * frame.ms) / most, 1), 1, 18));
     return canvas;
@@ -274,7 +272,6 @@ export class LivePage {
     this.form.fps.value = "";
   }
 
-  /** @param {any} program */
   update(program) {
     const {form, look} = this;
     const wants = program.goal_fps ? `, ${program.goal_fps} FPS wanted` : "";
@@ -286,8 +283,7 @@ export class LivePage {
         ...options([["", "all surfaces"], ...program.surfaces.map((s) => [s.number, `surface ${s.number}`])]));
     const own = program.uid === look.you.uid;
     const bound = program.observed ? "The kernel's probes alone see this program: it cannot be limited." : "";
-    for (const act of [...form.acts, form.importance]) /** @type {any} */
-      (act).disabled = Boolean(bound);
+    for (const act of [...form.acts, form.importance]) act.disabled = Boolean(bound);
     form.record.toggleAttribute("disabled", Boolean(bound) || !own || program.recording);
     settle(
         form.why,
@@ -397,7 +393,6 @@ export class LivePage {
     }
   }
 
-  /** @param {any} what */
   wish(what) { return this.request("live/ask", what, ": done"); }
 
   /** @param {number|null} fps */
@@ -457,36 +452,19 @@ function pace(surface) {
       .join("; ");
 }
 
-/** Sharp at any density. @param {HTMLCanvasElement} canvas */
-function sized(canvas) {
-  const ratio = devicePixelRatio || 1, {clientWidth: width, clientHeight: height} = canvas;
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  const context = canvas.getContext("2d");
-  context?.scale(ratio, ratio);
-  return {
-    context,
-    width,
-    height,
-    colour: (/** @type {string} */ name) => getComputedStyle(document.body).getPropertyValue(name)
-  };
-}
-
 /**
  * Frame times over the last half minute. @param {HTMLCanvasElement} canvas @param {{ms: number, end: number}[]}
  * frames @param {number} now @param {[number, string][]} lines
  */
 function timesChart(canvas, frames, now, lines) {
-  const {context, width, height, colour} = sized(canvas);
-  if (!context) return;
+  const {clientWidth: width, clientHeight: height} = canvas, context = sharp(canvas, width, height);
   const shown = frames.filter((frame) => frame.end > now - KEPT_MS / 2), left = 44, low = height - 16;
   const sorted = shown.map((frame) => frame.ms).sort((a, b) => a - b);
   const top = Math.max((sorted[Math.floor(sorted.length * 0.995)] ?? 1) * 1.25, ...lines.map(([at]) => at * 1.15), 1);
   const x = (/** @type {number} */ time) => left + ((time - now + KEPT_MS / 2) / (KEPT_MS / 2)) * (width - left - 4),
         y = (/** @type {number} */ value) => low - (Math.min(value, top) / top) * (low - 6);
-  context.font = "11px system-ui, sans-serif";
-  context.fillStyle = colour("--soft");
-  context.strokeStyle = colour("--hair");
+  context.fillStyle = css("--soft");
+  context.strokeStyle = css("--hair");
   for (let i = 0; i <= 2; i++) {
     const value = (top * i) / 2;
     context.textAlign = "right";
@@ -500,11 +478,11 @@ function timesChart(canvas, frames, now, lines) {
     context.textAlign = seconds === 30 ? "left" : seconds ? "center" : "right";
     context.fillText(seconds ? `−${seconds} s` : "now", x(now - seconds * 1000), height - 3);
   }
-  context.fillStyle = colour("--t0");
+  context.fillStyle = css("--t0");
   for (const frame of shown) context.fillRect(Math.max(x(frame.end) - 1, left), y(frame.ms), 1.5, low - y(frame.ms));
   for (const [at, name] of lines) {
     if (!at) continue;
-    context.strokeStyle = context.fillStyle = colour(name === "limit" ? "--orange" : "--green");
+    context.strokeStyle = context.fillStyle = css(name === "limit" ? "--orange" : "--green");
     context.setLineDash(name === "limit" ? [5, 3] : [2, 3]);
     context.beginPath();
     context.moveTo(left, y(at));
@@ -522,22 +500,22 @@ function timesChart(canvas, frames, now, lines) {
 
 /** The number of frames by their time. @param {HTMLCanvasElement} canvas @param {number[]} times */
 function spreadChart(canvas, times) {
-  const {context, width, height, colour} = sized(canvas);
-  if (!context || !times.length) return;
+  const {clientWidth: width, clientHeight: height} = canvas, context = sharp(canvas, width, height);
+  if (!times.length) return;
   const left = 44, low = height - 16, bins = 60;
   const sorted = [...times].sort((a, b) => a - b), from = sorted[0],
         to = Math.max(sorted[Math.floor(sorted.length * 0.995)], from + 0.5);
   const counts = new Array(bins).fill(0);
   for (const time of times) counts[Math.min(Math.floor(((time - from) / (to - from)) * bins), bins - 1)]++;
   const most = Math.max(...counts), wide = (width - left - 4) / bins;
-  context.fillStyle = colour("--t2");
+  context.fillStyle = css("--t2");
   counts.forEach(
       (count, i) => count &&
           context.fillRect(
               left + i * wide, low - Math.max((count / most) * (low - 4), 1), wide - 1,
               Math.max((count / most) * (low - 4), 1)));
-  context.fillStyle = colour("--soft");
-  context.font = "11px system-ui, sans-serif";
+  context.fillStyle = css("--soft");
+  context.textAlign = "left";
   context.fillText(`${ms(from)} ms`, left, height - 3);
   context.textAlign = "right";
   context.fillText(`${ms(to)} ms and more`, width, height - 3);

@@ -1,8 +1,14 @@
 // Findings of the checklist and problems of the file as marks beside the calls: in the list, and over its whole length.
 import {get} from "./net.js";
 import {placeOf} from "./series.js";
+import {sharp} from "./units.js";
 
-const SIGNS = /** @type {Record<string, string>} */ ({problem: "✖", error: "✕", warning: "▲", note: "●"});
+const SIGNS = {
+  problem: "✖",
+  error: "✕",
+  warning: "▲",
+  note: "●"
+};
 const ORDER = ["problem", "error", "warning", "note"];
 
 export class Marks {
@@ -75,14 +81,9 @@ export class Marks {
         !(page.set && page.store.place.mode === "hide");
     canvas.hidden = !shows;
     if (!shows || !model) return;
-    const height = canvas.clientHeight || 1, width = 10, ratio = devicePixelRatio || 1;
-    canvas.width = width * ratio;
-    canvas.height = height * ratio;
-    const g = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-    g.scale(ratio, ratio);
+    const height = canvas.clientHeight || 1, g = sharp(canvas, 10, height);
     const style = getComputedStyle(document.documentElement);
-    const colours =
-        /** @type {Record<string, string>} */ ({problem: "--red", error: "--red", warning: "--orange", note: "--soft"});
+    const colours = {problem: "--red", error: "--red", warning: "--orange", note: "--soft"};
     this.places = [];
     let before = -9;
     for (const seq of this.seqs) {

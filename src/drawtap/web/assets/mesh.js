@@ -10,14 +10,14 @@ export const FATES = [
   ["degenerate", [150, 90, 220]], ["frustum", [130, 130, 130]], ["backface", [255, 140, 0]],
   ["discarded", [200, 170, 0]], ["rasterised", [40, 170, 80]], ["clipped", [40, 130, 230]]
 ];
-const MEANS = /** @type {Record<string, string>} */ ({
+const MEANS = {
   degenerate: "no area",
   frustum: "outside of the view",
   backface: "culled: it faces away",
   discarded: "nothing of it is kept",
   rasterised: "drawn",
   clipped: "drawn, and cut at the view's border"
-});
+};
 const ROWS = 200;
 const END = 0xffffffff;
 const NEAR = 12;  // so near, in pixels, a click is of a corner
@@ -182,8 +182,6 @@ function pixelOf(mesh, n) {
 }
 
 export const meshPanel = {
-
-  /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element} = ctx;
     if (place.mesh === "pass") return showPass(ctx);
@@ -395,7 +393,7 @@ function growing(heads, count, row, rowOf, each = 1) {
     grow(Math.max(...places) + each);
     for (const n of places)
       for (let k = 0; k < each; k++) body.children[n + k]?.setAttribute("aria-current", "true");
-    const first = /** @type {HTMLElement} */ (body.children[Math.min(...places)]);
+    const first = body.children[Math.min(...places)];
     scroll.scrollTop = first.offsetTop - first.offsetHeight * 2;
   };
   return {element: h("div", {}, scroll, more), mark};
@@ -429,7 +427,7 @@ function inTable(mesh, ctx, choose) {
   const rows = growing(heads, mesh.indices.length, (i) => {
     const vertex = mesh.indices[i], out = corner.get(vertex);
     if (vertex === END) return [n(i), h("i", {text: "ends"})];
-    const row = /** @type {number} */ (at.get(vertex));
+    const row = at.get(vertex);
     return [
       n(link(String(i), () => choose(vertex))), n(vertex),
       ...mesh.inputs.flatMap(
@@ -448,7 +446,7 @@ function inRecords(mesh, instance = 0) {
   const rows = [];
   mesh.indices.forEach((vertex, place) => {
     if (vertex === END) return;
-    const row = /** @type {number} */ (at.get(vertex));
+    const row = at.get(vertex);
     rows.push([
       place, vertex, instance, ...inputs.flatMap(({values, size}) => {
         const first = values.length > size ? row * size : 0;
@@ -579,7 +577,7 @@ function space(mesh, side, marked, picked, colour = (i) => FATES[mesh.fates[i] ?
     draw();
   }, {passive: false});
   canvas.addEventListener("keydown", (event) => {
-    const acts = /** @type {Record<string, () => void>} */ ({
+    const acts = {
       ArrowLeft: () => (turn -= 0.1),
       ArrowRight: () => (turn += 0.1),
       ArrowUp: () => (tilt -= 0.1),
@@ -590,7 +588,7 @@ function space(mesh, side, marked, picked, colour = (i) => FATES[mesh.fates[i] ?
         turn = tilt = 0;
         zoom = 1;
       }
-    });
+    };
     if (!acts[event.key]) return;
     event.preventDefault();
     event.stopPropagation();
@@ -627,7 +625,7 @@ function shown(mesh, at = (i) => [i * mesh.head.corners, mesh.head.corners]) {
     count: mesh.fates.length,
     middle: [0, 0, 0],
     reach: 1,
-    corner: () => /** @type {number[]} */ ([]),
+    corner: () => ([]),
     places: (/** @type {number} */ i) => {
       const [first, corners] = at(i), all = Array.from({length: corners}, (_, k) => first + k);
       return all.every(before) ? all : [];
@@ -673,6 +671,6 @@ function given(mesh) {
     middle: least.map((v, c) => (v + most[c]) / 2),
     reach: Math.max(...most.map((v, c) => (v - least[c]) / 2), 1e-9),
     corner,
-    places: (/** @type {number} */ i) => corner(i).map((v) => /** @type {number} */ (at.get(v)))
+    places: (/** @type {number} */ i) => corner(i).map((v) => at.get(v))
   };
 }

@@ -74,7 +74,7 @@ export class TreeModel {
     const row = this.at(index);
     if (row.open === undefined || row.open === open) return;
     if (row.type === "frame") {
-      const frame = /** @type {number} */ (row.frame);
+      const frame = row.frame;
       if (row.open)
         this.opened.delete(frame);
       else
@@ -106,7 +106,7 @@ export class TreeModel {
   async reveal(seq) {
     const frame = this.recording.frameOf(seq);
     if (!this.opened.has(frame)) await this.openFrame(frame);
-    const {outline} = /** @type {{outline: any}} */ (this.opened.get(frame));
+    const {outline} = this.opened.get(frame);
     for (const group of outline.groups)
       if (group.seq <= seq && seq < group.end) this.folded.delete(group.seq);
     for (const opened of [false, true]) {
@@ -140,13 +140,7 @@ export class TreeModel {
     };
     const run = (/** @type {number} */ to) => {  // calls that no draw follows
       if (to > free && !hidden()) {
-        const row = {
-          type: /** @type {const} */ ("run"),
-          seq: to - 1,
-          level: level(),
-          first: free,
-          open: this.unfolded.has(to - 1)
-        };
+        const row = {type: "run", seq: to - 1, level: level(), first: free, open: this.unfolded.has(to - 1)};
         rows.push(row);
         if (row.open) calls(free, to, level() + 1);
       }
@@ -154,7 +148,7 @@ export class TreeModel {
     };
     const upTo = (/** @type {number} */ seq) => {
       while (ends.length && Math.abs(ends[ends.length - 1]) <= seq) {
-        run(Math.abs(/** @type {number} */ (ends.at(-1))));
+        run(Math.abs(ends.at(-1)));
         ends.pop();
       }
     };
@@ -171,8 +165,7 @@ export class TreeModel {
       upTo(seq);
       if (!hidden()) {
         const open = free < seq ? this.unfolded.has(seq) : undefined;
-        const draw =
-            {type: /** @type {const} */ ("draw"), seq, level: level(), kind: outline.kinds[i], first: free, open};
+        const draw = {type: "draw", seq, level: level(), kind: outline.kinds[i], first: free, open};
         rows.push(draw);
         if (open) calls(free, seq, level() + 1);
       }

@@ -50,7 +50,7 @@ async function request(path, options = {}) {
   try {
     answer = await fetch(`/api/${path}`, {...options, headers, cache: "no-store"});
   } catch (error) {
-    if (/** @type {Error} */ (error).name === "AbortError") throw error;
+    if (error.name === "AbortError") throw error;
     throw new ServerError("the server does not answer", "is drawtap view still running?", 0);
   }
   if (answer.ok) return answer;

@@ -5,7 +5,6 @@ export class Notes {
   /** @param {number} number */
   constructor(number) {
     this.number = number;
-    /** @type {any} */
     this.data = {bookmarks: [], filters: [], queries: []};
   }
 
@@ -26,7 +25,6 @@ export class Notes {
     ctx.again();
   }
 
-  /** @param {any} ctx */
   async save(ctx) {
     try {
       const {path} = await put(`${this.number}/notes`, JSON.stringify(this.data));

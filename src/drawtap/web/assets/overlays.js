@@ -5,15 +5,19 @@ import {getBytes, insist} from "./net.js";
 import {patch, toggle} from "./parts.js";
 
 /** Name, colour (red, green, blue) and what the legend says. */
-const MASKS = /** @type {Record<string, [string, number[], string]>} */ ({
+const MASKS = {
   drawn: ["highlight", [255, 64, 220], "fragments pass all tests"],
   culled: ["cull", [255, 140, 0], "fragments face away and are culled"],
   discarded: ["discard", [250, 220, 40], "fragments are discarded"],
   stencil: ["stencil fail", [0, 200, 255], "fragments fail the stencil test"],
   depth: ["depth fail", [255, 40, 40], "fragments fail the depth test"],
-});
-const OTHERS = /** @type {Record<string, string>} */ (
-    {wire: "wireframe", size: "triangle size", boxes: "viewport, scissor", overdraw: "overdraw"});
+};
+const OTHERS = {
+  wire: "wireframe",
+  size: "triangle size",
+  boxes: "viewport, scissor",
+  overdraw: "overdraw"
+};
 const SIZES = [1, 4, 16, 64, 256, 1024];
 
 /**
@@ -66,7 +70,6 @@ export function overlays(ctx, seq, width, height) {
   };
 }
 
-/** @param {any} of */
 async function masks({ctx, seq, width, height, over, say, tells}) {
   const answer = await getBytes(`${ctx.recording.number}/masks/${seq}`, ctx.signal);
   const {head, at} = headed(answer);
@@ -95,8 +98,8 @@ async function masks({ctx, seq, width, height, over, say, tells}) {
 function boxes(canvas, head, height, say) {
   const context = canvas.getContext("2d");
   if (!context) return;
-  for (const [name, box, colour] of /** @type {[string, number[]|null, number[]][]} */ (
-           [["viewport", head.viewport, [60, 220, 90]], ["scissor", head.scissor, [255, 255, 255]]])) {
+  for (const [name, box, colour] of [
+           ["viewport", head.viewport, [60, 220, 90]], ["scissor", head.scissor, [255, 255, 255]]]) {
     say(box ? `${name} ${box[2]} × ${box[3]} at ${box[0]}, ${box[1]}` : `${name}: off`, box ? colour : null);
     if (!box) continue;
     context.strokeStyle = `rgb(${colour.join(" ")})`;
@@ -105,7 +108,6 @@ function boxes(canvas, head, height, say) {
   }
 }
 
-/** @param {any} of */
 async function overdraw({ctx, seq, width, height, over, say, tells}) {
   const answer = await getBytes(`${ctx.recording.number}/overdraw/${seq}`, ctx.signal);
   const {head, at} = headed(answer);
@@ -128,7 +130,6 @@ function heat(n, most) {
   ];
 }
 
-/** @param {any} of */
 async function wires({ctx, seq, width, height, over, say}) {
   const {fetchMesh, FATES, projected} = await import("./mesh.js");
   const mesh = await fetchMesh(ctx, seq);
@@ -165,8 +166,7 @@ async function wires({ctx, seq, width, height, over, say}) {
     }
   };
   for (const key of ["wire", "size"])
-    if (over[key]) /** @type {any} */
-      (over[key]).drawAt = draw;
+    if (over[key]) over[key].drawAt = draw;
   draw(over.wire ? parseFloat(over.wire.style.width) / width || 1 : parseFloat(over.size.style.width) / width || 1);
   if (over.size) {
     const counts = [...SIZES, Infinity].map(

@@ -50,7 +50,7 @@ export class PairModel extends TreeModel {
 
   /** Show the frames that differ, or all; all where none differs. @param {boolean} hides */
   show(hides) {
-    const opened = [...this.opened].map(([frame, one]) => /** @type {const} */ ([this.visible[frame], one.outline]));
+    const opened = [...this.opened].map(([frame, one]) => ([this.visible[frame], one.outline]));
     this.visible = hides && this.differing.length ? this.differing : this.all;
     const at = new Map(this.visible.map((pair, i) => [pair, i]));
     this.opened = new Map();
@@ -153,7 +153,6 @@ export class PairModel extends TreeModel {
 
   // ---- what the list shows of a row ------------------------------------------------------------------------------
 
-  /** @param {any} row */
   missing(row) { return row.type === "call" && row.text === null && row.hasA && !this.recording.seen.has(row.a); }
 
   /**
@@ -163,13 +162,12 @@ export class PairModel extends TreeModel {
   async load(from = 0, to = 0, signal = new AbortController().signal) {
     const wanted = [];
     for (let i = from; i < Math.min(to, this.length); i++) {
-      const row = /** @type {any} */ (this.at(i));
+      const row = this.at(i);
       if (row.type === "call" && row.text === null && !row.hasA) wanted.push(row.b);
     }
     if (wanted.length) await this.other.fetch(wanted, signal);
   }
 
-  /** @param {any} row */
   words(row) {
     if (row.type === "frame") {
       const [a, b] = [this.frameA[row.pair], this.frameB[row.pair]];
@@ -195,7 +193,7 @@ export class PairModel extends TreeModel {
       ];
     }
     const cursors = ["a", "b"].filter(
-        (side) => this.hold === side && row[side] === this.cursors[/** @type {"a"} */ (side)] &&
+        (side) => this.hold === side && row[side] === this.cursors[side] &&
             (row.type === "run" || row[side === "a" ? "hasA" : "hasB"]));
     const marks = cursors.map(
         (side) =>
@@ -214,7 +212,6 @@ export class PairModel extends TreeModel {
     return [sign, ...marks, h("b", {text: name}), h("span", {class: "args", text: text.slice(name.length)})];
   }
 
-  /** @param {any} row */
   cells(row) {
     const cell = (/** @type {string} */ side, text) =>
         h("span",
@@ -245,11 +242,11 @@ export class PairModel extends TreeModel {
   // ---- places ----------------------------------------------------------------------------------------------------
 
   /** The sides that follow the list. */
-  get moving() { return /** @type {("a"|"b")[]} */ (["a", "b"].filter((side) => side !== this.hold)); }
+  get moving() { return (["a", "b"].filter((side) => side !== this.hold)); }
 
   /** Tell whether a row is where the cursors are. @param {number} index */
   isAt(index) {
-    const row = /** @type {any} */ (this.length ? this.at(index) : null);
+    const row = this.length ? this.at(index) : null;
     return row !== null && this.moving.every((side) => row[side] === this.cursors[side]);
   }
 
@@ -271,7 +268,7 @@ export class PairModel extends TreeModel {
       if (!this.opened.has(frame)) await this.openFrame(frame);
       this.recount();
       for (const unfold of [false, true]) {
-        const rows = /** @type {any[]} */ (this.opened.get(frame)?.rows ?? []);
+        const rows = this.opened.get(frame)?.rows ?? [];
         const found = rows.findIndex((row) => this.moving.every((side) => row[side] === this.cursors[side]));
         if (found >= 0) return this.rowOfFrame(frame) + 1 + found;
         const holds = rows.findIndex(
@@ -291,7 +288,7 @@ export class PairModel extends TreeModel {
    * focused row
    */
   async beside(step, index) {
-    const here = /** @type {any} */ (this.length ? this.at(index) : null);
+    const here = this.length ? this.at(index) : null;
     if (!here) return null;
     const from = here.type === "frame" ? here.pair : this.visible[here.frame];
     const pairs = step > 0 ? this.differing.filter((pair) => pair >= from) :
@@ -302,7 +299,7 @@ export class PairModel extends TreeModel {
       const frame = this.visible.indexOf(pair);
       if (!this.opened.has(frame)) await this.openFrame(frame);
       this.recount();
-      const rows = /** @type {any[]} */ (this.opened.get(frame)?.rows ?? []);
+      const rows = this.opened.get(frame)?.rows ?? [];
       for (let k = (inside       ? this.indexIn(rows, here) :
                         step > 0 ? -1 :
                                    rows.length) +

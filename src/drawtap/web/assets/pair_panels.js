@@ -10,25 +10,22 @@ import {timePanel} from "./time.js";
 
 const FLICKER_MS = 500;  // two flashes a second: less than harms anybody
 const POLL_MS = 700;
-const VIEWS = /** @type {const} */ (
-    [["", "A beside B"], ["a", "A"], ["b", "B"], ["difference", "difference"], ["flicker", "flicker"]]);
+const VIEWS = [["", "A beside B"], ["a", "A"], ["b", "B"], ["difference", "difference"], ["flicker", "flicker"]];
 
 
-/** @param {any} ctx */
 const where = (ctx) => `A ${number(ctx.place.call)}, B ${number(ctx.place.callb)}`;
 
 export const pairCallPanel = {
   id: "call",
   name: "Calls",
   needsCall: true,
-  /** @param {any} ctx */
   async show(ctx) {
     const {recording, other, place, element, row} = ctx;
     const [a, b] = await Promise.all([
       get(`${recording.number}/call/${place.call}`, ctx.signal), get(`${other.number}/call/${place.callb}`, ctx.signal)
     ]);
     const alone = row?.type === "call" && (row.hasA ? (row.hasB ? "" : "B") : "A");
-    const sides = /** @type {[string, any][]} */ ([["A", a], ["B", b]]).filter(([side]) => side !== alone);
+    const sides = ([["A", a], ["B", b]]).filter(([side]) => side !== alone);
     const names = [...new Set(sides.flatMap(([, call]) => call.args.map((one) => one.name)))];
     const of = (call, /** @type {string} */ name) => {
       const found = call.args.find((one) => one.name === name);
@@ -71,7 +68,6 @@ export const pairStatePanel = {
   id: "state",
   name: "State",
   needsCall: true,
-  /** @param {any} ctx */
   async show(ctx) {
     const answer = await get(`${ctx.pair.path}/states?a=${ctx.place.call}&b=${ctx.place.callb}`, ctx.signal);
     const [search, out] = sieve(
@@ -92,7 +88,6 @@ export const pairPicturePanel = {
   id: "picture",
   name: "Pictures",
   needsCall: true,
-  /** @param {any} ctx */
   async show(ctx) {
     const {recording, other, place, element, store} = ctx;
     const at = [beforeSwap(recording, place.call), beforeSwap(other, place.callb)];
@@ -127,7 +122,6 @@ export const pairPicturePanel = {
   },
 };
 
-/** @param {any} head */
 function apart(head) {
   if (head.exact === undefined) return "There is no picture on one side: choose a draw that both make.";
   if (head.sizes) return `The sizes differ: ${head.sizes}.`;
@@ -176,7 +170,6 @@ const shortHashes = (text) =>
 export const pairObjectsPanel = {
   id: "objects",
   name: "Objects",
-  /** @param {any} ctx */
   async show(ctx) {
     const answer = await get(`${ctx.pair.path}/resources`, ctx.signal);
     const count = answer.rows.length;
@@ -196,7 +189,6 @@ export const pairObjectsPanel = {
 export const comparedPanel = {
   id: "compared",
   name: "First draw",
-  /** @param {any} ctx */
   async show(ctx) {
     const out = h("div"), engines = h("div");
     fill(ctx.element, title("What both draw", "plays both from the beginning, as drawtap compare does"), out, engines);

@@ -12,7 +12,6 @@ const ROWS = 100, BYTES = 4096, LINE = 16;
 const PLACE = 10;  // characters before the bytes of a line
 
 export const bufferPanel = {
-  /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element, store} = ctx;
     if (!/^buffer\/\d+\/\d+$/.test(place.object)) return await choice(ctx, ["buffer", "VkBuffer"], "buffer");
@@ -101,7 +100,6 @@ function changes(ctx, head, shows) {
       shows && head.differs > 0 && h("i", {text: " marked ≠ below"}));
 }
 
-/** @param {any} ctx @param {any} head */
 function writes(ctx, head) {
   if (!head.writes.length) return null;
   return h(

@@ -10,7 +10,6 @@ export const callPanel = {
   id: "call",
   name: "Call",
   needsCall: true,
-  /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element} = ctx;
     const call = await get(`${recording.number}/call/${place.call}`, ctx.signal);
@@ -37,7 +36,6 @@ export const callPanel = {
   },
 };
 
-/** @param {any} call */
 const about = (call) => facts([
   ["result", call.result ?? "none"],
   ["time in the driver", duration(call.duration)],
@@ -54,7 +52,6 @@ const kinds = (ctx, all) => {
   return facts(all.map(([word, meaning]) => [calls(word), meaning]), "wrap");
 };
 
-/** @param {any} ctx @param {any} call @param {any} argument */
 function argumentView(ctx, call, argument) {
   const value = argument.class &&
           ["texture", "buffer", "program", "framebuffer", "vertex array"].includes(argument.class) &&
@@ -79,7 +76,6 @@ function argumentView(ctx, call, argument) {
   return made;
 }
 
-/** @param {any} ctx @param {any} call @param {any} argument */
 function arrayView(ctx, call, argument) {
   const box = h("pre");
   const size = h("i", {text: `${bytes(argument.bytes)} of ${argument.element}`});
@@ -101,9 +97,7 @@ function arrayView(ctx, call, argument) {
     if (form === "struct") return fill(out, fields(ctx, path));
     const raw = untyped || form === "hex" ? await getBytes(path) : null;
     const all = untyped && raw ? Array.from(new Float32Array(raw, 0, raw.byteLength >> 2), short) : argument.array;
-    box.textContent = form === "hex" ? hex(new Uint8Array(/** @type {ArrayBuffer} */ (raw))) :
-        form === "matrix"            ? matrix(all) :
-                                       lines(all, 8);
+    box.textContent = form === "hex" ? hex(new Uint8Array(raw)) : form === "matrix" ? matrix(all) : lines(all, 8);
     fill(out, box);
   };
   const show = (/** @type {string} */ form) => void draw(form).catch(ctx.fail);
@@ -148,7 +142,7 @@ function lines(values, width) {
 }
 
 /** Rows of a matrix; OpenGL stores columns one after the other. @param {number[]} values */
-function matrix(values) {
+export function matrix(values) {
   const side = values.length % 16 === 0 ? 4 : values.length % 9 === 0 ? 3 : 0;
   if (!side) return lines(values, 4);
   const found = [];

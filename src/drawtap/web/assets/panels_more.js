@@ -32,14 +32,14 @@ async function once(ctx, key, query) {
 const handle = (value) => (value ? `0x${value.toString(16)}` : "–");
 
 /** The kinds of objects whose contents the page shows, with their names in addresses. */
-const SHOWN = /** @type {Record<string, string>} */ ({
+const SHOWN = {
   texture: "texture",
   renderbuffer: "renderbuffer",
   vg_image: "vg_image",
   buffer: "buffer",
   VkImage: "image",
   VkBuffer: "buffer"
-});
+};
 
 
 /** The panel of an object before one is chosen. @param {any} ctx @param {string[]} classes @param {string} what */
@@ -84,7 +84,6 @@ function listed(ctx, answer, sql) {
 export const objectsPanel = {
   id: "objects",
   name: "Objects",
-  /** @param {any} ctx */
   async show(ctx) {
     const sql = ctx.recording.overview.vulkan ? VULKAN_OBJECTS : OBJECTS;
     const answer = await once(ctx, "objects", sql);
@@ -108,7 +107,6 @@ function advice({title, why, fix}) {
 export const findingsPanel = {
   id: "findings",
   name: "Findings",
-  /** @param {any} ctx */
   async show(ctx) {
     const answer = await once(ctx, "findings", FINDINGS);
     const rules = await get(`${ctx.recording.number}/rules`, ctx.signal);
@@ -116,9 +114,8 @@ export const findingsPanel = {
     const rows = answer.rows.flatMap(
         ([severity, rule, count, , first, example]) => [
             [
-              mark[/** @type {"error"} */ (severity)] ?? severity,
-              link(rule, () => ctx.store.set({filter: `finding:${rule}`, mode: "hide"})), n(number(count)),
-              n(first === null ? "–" : link(String(first), () => ctx.go(first))), wrap(example ?? "")
+              mark[severity] ?? severity, link(rule, () => ctx.store.set({filter: `finding:${rule}`, mode: "hide"})),
+              n(number(count)), n(first === null ? "–" : link(String(first), () => ctx.go(first))), wrap(example ?? "")
             ],
             ["", h("td", {class: "wrap", colspan: 4}, rules[rule] ? advice(rules[rule]) : "")]]);
     fill(
@@ -136,7 +133,6 @@ export const findingsPanel = {
 export const notesPanel = {
   id: "notes",
   name: "Notes",
-  /** @param {any} ctx */
   async show(ctx) {
     const {notes} = ctx;
     const entry = (mark, /** @type {number} */ i) => {

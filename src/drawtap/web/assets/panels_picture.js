@@ -9,13 +9,16 @@ import {choice} from "./panels_more.js";
 import {bad, quiet, saver, title, toggle} from "./parts.js";
 import {revisions} from "./revisions.js";
 
-export const KINDS =
-    /** @type {Record<number, [string, string]>} */ ({4: ["|u1", "rgba"], 2: ["<u2", "d"], 1: ["|u1", "s"]});
-const PROOFS = /** @type {Record<string, string>} */ ({
+export const KINDS = {
+  4: ["|u1", "rgba"],
+  2: ["<u2", "d"],
+  1: ["|u1", "s"]
+};
+const PROOFS = {
   equal: ", which draw the same as all",
   unknown: "",
   differs: "",
-});
+};
 
 /**
  * The last pictures by recording, call and attachment: steps between them need no question, and what differs from one
@@ -104,10 +107,8 @@ function preview(ctx, seq) {
 }
 
 export const picturePanel = {
-
   /** Tell whether the page has the picture to show. @param {any} recording @param {any} place */
   has: (recording, place) => had(recording, beforeSwap(recording, place.call), place.of) !== undefined,
-  /** @param {any} ctx */
   async show(ctx) {
     const {recording, place: {call, of}} = ctx, seq = beforeSwap(recording, call);
     const known = had(recording, seq, of);
@@ -167,21 +168,21 @@ async function paint(ctx, seq, {head, image}) {
         small = `${head.width} × ${head.height}, ${head.bytes === 2 ? 16 : 8} bits a channel; ${by}`;
   const frame = `${recording.number}/${recording.frameOf(seq)}`;
   if (!painted.has(image.data)) painted.set(image.data, {});
-  const drawn = /** @type {import("./image.js").Painted} */ (painted.get(image.data));
+  const drawn = painted.get(image.data);
   const as = JSON.stringify([frame, shown, width, height, channels, over, px]);
   const {view} = now, stays = view !== null && now.as === as && !over && !px && element.contains(view.element);
   Object.assign(now, {as, seq});
   if (stays) {
     view.change(image, name, drawn);
-    const heading = /** @type {HTMLElement} */ (element.querySelector("h2[data-frame]"));
-    /** @type {Text} */ (heading.firstChild).data = words;
-    /** @type {Text} */ (/** @type {Element} */ (heading.lastChild).firstChild).data = small;
+    const heading = element.querySelector("h2[data-frame]");
+    heading.firstChild.data = words;
+    (heading.lastChild.firstChild).data = small;
     nextFrame(() => {
       if (now.seq !== seq || now.view !== view) return;
       view.changeRest();
       attachments(ctx, shown, head);
     });
-    return await draws(ctx, /** @type {Element} */ (element.querySelector(":scope > .draws")), frame);
+    return await draws(ctx, element.querySelector(":scope > .draws"), frame);
   }
   // Within a frame the film stays where it is: what is taken out of a page forgets how far it was scrolled.
   const film = frameIn(element) === frame && element.querySelector(":scope > .draws") || h("div", {class: "draws"});
@@ -239,7 +240,7 @@ function attachments(ctx, shown, {names, why}) {
 }
 
 /** The frame whose picture an element has. @param {HTMLElement} element */
-const frameIn = (element) => /** @type {HTMLElement|null} */ (element.querySelector("h2[data-frame]"))?.dataset.frame;
+const frameIn = (element) => element.querySelector("h2[data-frame]")?.dataset.frame;
 
 /** The film of the frame that was shown last. @type {{frame: string, film: Film|null}} */
 let last = {frame: "", film: null};
@@ -265,7 +266,7 @@ async function draws(ctx, box, frame) {
   if (items.length < 2) return fill(box);
   const label = "draws of the frame: arrows choose, Enter goes to the call";
   last = {frame, film: new Film(items, {label, chosen: chosen(items), go: (item) => ctx.go(item.seq)})};
-  fill(box, /** @type {Film} */ (last.film).element);
+  fill(box, last.film.element);
 }
 
 /** After a swap the picture is gone: the one before it is meant. @param {any} recording @param {number} seq */
@@ -275,8 +276,6 @@ export function beforeSwap(recording, seq) {
 }
 
 export const texturePanel = {
-
-  /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element} = ctx;
     if (!/^(texture|renderbuffer|vg_image|image)\/\d+\/\d+$/.test(place.object))
@@ -421,7 +420,7 @@ function asSampled(image, swizzle, format) {
 
 /** @param {HTMLElement} element @param {string} name */
 async function shownAsPng(element, name) {
-  const canvas = /** @type {HTMLCanvasElement} */ ([...element.querySelectorAll(".stack canvas")][0]);
+  const canvas = [...element.querySelectorAll(".stack canvas")][0];
   const image = await new Promise((done) => canvas.toBlob(done, "image/png"));
   if (image) download(name, image, "image/png");
 }

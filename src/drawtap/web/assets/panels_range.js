@@ -49,7 +49,6 @@ export function chooser(range, size, pick) {
  */
 export async function touches(ctx, path, [first, last], shown) {
   const of = `${path}/range?first=${first}&end=${last + 1}&query=${stoppable(ctx.recording.number, ctx.signal)}`;
-  /** @type {any} */
   let found;
   try {
     found = await get(of, ctx.signal);

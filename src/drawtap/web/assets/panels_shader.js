@@ -2,13 +2,12 @@
 // text of its SPIR-V, and the bindings of its descriptor sets.
 import {button, counted, download, fill, h, number, numbered} from "./dom.js";
 import {get} from "./net.js";
+import {matrix} from "./panels_call.js";
 import {n, named, sheet, title} from "./parts.js";
 import {link, saving} from "./table.js";
 import {amount} from "./units.js";
 
 export const shaderPanel = {
-
-  /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element, store} = ctx;
     const program = await get(`${recording.number}/program/${place.call}`, ctx.signal);
@@ -91,14 +90,6 @@ function costs({draws, sums, measured, command}) {
 /** A matrix as rows, anything else on a line. @param {any} value */
 function written(value) {
   if (!Array.isArray(value)) return String(value);
-  const side = value.length === 16 ? 4 : value.length === 9 ? 3 : 0;
-  if (!side || typeof value[0] !== "number")
-    return value.map((v) => (Array.isArray(v) ? `[${v.join(", ")}]` : v)).join(", ");
-  return Array
-      .from(
-          {length: side},
-          (_, row) =>
-              Array.from({length: side}, (_, column) => Number(value[column * side + row]).toPrecision(6).padStart(12))
-                  .join(""))
-      .join("\n");
+  if ([9, 16].includes(value.length) && typeof value[0] === "number") return matrix(value);
+  return value.map((v) => (Array.isArray(v) ? `[${v.join(", ")}]` : v)).join(", ");
 }

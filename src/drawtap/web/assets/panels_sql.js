@@ -38,8 +38,6 @@ function remember(recording, question) {
 }
 
 export const sqlPanel = {
-
-  /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, store, element, notes} = ctx;
     if (element.querySelector("textarea") && element.dataset.sql === place.sql &&
@@ -87,8 +85,8 @@ export const sqlPanel = {
     offer();
     text.addEventListener("keydown", (event) => {
       if (event.key === "Tab" && suggest.firstChild) {
-        event.preventDefault(); /** @type {HTMLElement} */
-        (suggest.firstChild).click();
+        event.preventDefault();
+        suggest.firstChild.click();
       }
     });
     text.addEventListener("input", () => void complete(ctx, text, suggest));

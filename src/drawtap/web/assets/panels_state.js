@@ -11,8 +11,6 @@ let used = false;  // whether objects that the draw does not use are left out
 let words = "";
 
 export const statePanel = {
-
-  /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element, store} = ctx;
     const pinned = place.pin !== null && place.pin !== place.call;
@@ -108,7 +106,7 @@ async function usesOf(ctx, rows) {
   const units =
       new Set(rows.filter(([path, value]) => /\.GL_TEXTURE_BINDING_/.test(path) && textures?.includes(Number(value)))
                   .map(([path]) => path.match(/texture_units\[(\d+)\]/)?.[1]));
-  const known = /** @type {Record<string, (name: string) => boolean>} */ ({
+  const known = {
     textures: (name) => textures?.includes(Number(name)),
     buffers: (name) => buffers?.includes(Number(name)) || Number(name) === index,
     programs: (name) => Number(name) === program,
@@ -116,7 +114,7 @@ async function usesOf(ctx, rows) {
     framebuffers: (name) => Number(name) === framebuffer,
     vertex_arrays: (name) => name === bound?.[1],
     texture_units: (name) => units.has(name),
-  });
+  };
   return (path) => {
     const [, kind, name] = path.match(/^(?:context|share)\.(\w+)\[(\d+)\]/) ?? [];
     return known[kind]?.(name) ?? true;
@@ -170,8 +168,7 @@ function branch(nodes, path, ctx, differs) {
     const details =
         h("details", {open: open.has(whole) || nodes.size === 1 || node.size <= 4 || null},
           h("summary", {}, name, h("i", {text: ` ${node.size}`})));
-    details.addEventListener(
-        "toggle", () => (/** @type {HTMLDetailsElement} */ (details).open ? open.add(whole) : open.delete(whole)));
+    details.addEventListener("toggle", () => (details.open ? open.add(whole) : open.delete(whole)));
     details.append(branch(node, whole, ctx, differs));
     made.append(details);
   }

@@ -1,5 +1,9 @@
 // Pieces that panels are made of: titles, quiet words, tables, fields, choices, buttons that stay down or save.
-import {button, download, fill, h} from "./dom.js";
+import {button, download, dressed, fill, h} from "./dom.js";
+
+/** An element of a drawing. @param {string} tag @param {Record<string, any>} [props] @param {...any} children */
+export const svg = (tag, props = {}, ...children) =>
+    dressed(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
 
 /** A heading with smaller words beside it. @param {string} text @param {...any} small */
 export const title = (text, ...small) => h("h2", {text}, small.length > 0 && h("small", {}, ...small));
@@ -22,7 +26,6 @@ export const wrap = (value) => h("td", {class: "wrap"}, value);
 /** A row that begins with its name. @param {any} name @param {...any} values */
 export const named = (name, ...values) => h("tr", {}, h("th", {scope: "row"}, name), ...values.map(celled));
 
-/** @param {any} value */
 const celled = (value) => value === false || value instanceof HTMLTableCellElement ? value : h("td", {}, value);
 
 /** @param {any} row an element, or its cells @param {Record<string, any>} [props] @returns {HTMLTableRowElement} */
@@ -103,6 +106,15 @@ export const saver = (ctx, text, make, props = {}) => button(text, async () => {
 /** Copy text, and say so. @param {string} text @param {string} what @param {(text: string) => void} say */
 export const copy = (text, what, say) =>
     void navigator.clipboard?.writeText(text).then(() => say(what), () => say("the browser refuses to copy"));
+
+/**
+ * The place in a list that a key leads to; undefined: the key leads nowhere. @param {string} key @param {number}
+ * at @param {number} page rows of a page @param {number} last @param {string[]} [arrows] back and forth
+ */
+export function placeBy(key, at, page, last, [back, forth] = ["ArrowUp", "ArrowDown"]) {
+  const to = {[back]: at - 1, [forth]: at + 1, PageUp: at - page, PageDown: at + page, Home: 0, End: last}[key];
+  return to === undefined ? undefined : Math.min(Math.max(to, 0), last);
+}
 
 /** An entry of a legend. @param {number[]|null} colour red, green, blue @param {string} text */
 export const patch = (colour, text) =>

@@ -1,8 +1,8 @@
 // The passes of a frame, and what each has from another: a graph that goes down as time does, pictures, and a table.
-import {button, counted, fill, h, number, svg} from "./dom.js";
+import {button, counted, fill, h, number} from "./dom.js";
 import {Film} from "./film.js";
 import {ask} from "./net.js";
-import {quiet, title} from "./parts.js";
+import {quiet, svg, title} from "./parts.js";
 import {link, table} from "./table.js";
 
 const MOST = 120;  // passes in the graph; the table has all
@@ -25,8 +25,6 @@ const LETTER = 6;  // pixels: the width of a letter of a label, at most on avera
  */
 
 export const passesPanel = {
-
-  /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element} = ctx, frame = recording.frameOf(place.call);
     if (recording.overview.vulkan)
@@ -117,7 +115,7 @@ function bundled(rows) {
       seq,
       read: false,
       kept: false,
-      what: /** @type {string[]} */ ([])
+      what: []
     };
     one[kind] = true;
     const what = objectOf(cls, name, path);

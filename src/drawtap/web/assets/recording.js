@@ -12,7 +12,7 @@ export class Recording {
   constructor(number, overview) {
     this.number = number;
     this.overview = overview;
-    this.calls = /** @type {number} */ (overview.calls);
+    this.calls = overview.calls;
     this.frameCount = 0;
     this.rest = false;  // whether the last row of `frames` holds what follows the last frame
     /** @type {Record<string, Float64Array>} */

@@ -1,6 +1,7 @@
 // The list of calls: any number of rows, at most a screenful of elements. The wheel and the keys move by exact rows;
 // the scroll bar is scaled where the list is longer than a browser can scroll.
 import {duration, h, number} from "./dom.js";
+import {placeBy} from "./parts.js";
 import {CONTEXT, DURATION, MARKED, NAME, START, TEXT, THREAD} from "./recording.js";
 import {shown, valueOf} from "./series.js";
 
@@ -34,9 +35,7 @@ export class CallList {
     this.begun = false;  // whether rows were drawn
     this.all = true;     // whether all rows in view may have changed since
     this.columns = new Set(["seq", "duration"]);
-    /** @type {any[]} */
-    this.series = [];  // columns of numbers by frame, draw or call
-    /** @type {any} */
+    this.series = [];   // columns of numbers by frame, draw or call
     this.marks = null;  // findings and problems
     this.spacer = h("div", {class: "spacer"});
     this.body = h("div", {class: "rows", role: "presentation"});
@@ -233,7 +232,7 @@ export class CallList {
   /** @param {import("./models.js").ListRow} row @param {any} call */
   words(row, call) {
     if (row.type === "frame" && this.recording) {
-      const f = /** @type {number} */ (row.frame);
+      const f = row.frame;
       const {first, end, draws} = this.recording.frames;
       const rest = this.recording.rest && f === this.recording.frameCount - 1;
       const drawn = rest ? "" : `, ${number(draws[f])} ${draws[f] === 1 ? "draw" : "draws"}`;
@@ -247,8 +246,7 @@ export class CallList {
     if (!call) return [h("i", {text: "…"})];
     const name = call[NAME];
     const rest = call[TEXT].startsWith(name) ? call[TEXT].slice(name.length) : ` ${call[TEXT]}`;
-    const kind =
-        row.kind ? h("em", {class: "kind", text: KINDS[/** @type {keyof typeof KINDS} */ (row.kind)] ?? row.kind}) : "";
+    const kind = row.kind ? h("em", {class: "kind", text: KINDS[row.kind] ?? row.kind}) : "";
     return [kind, h("b", {text: name}), h("span", {class: "args", text: rest})].filter((part) => part !== "");
   }
 
@@ -257,8 +255,7 @@ export class CallList {
    * row
    */
   number(series, row) {
-    if (row.type === "frame")
-      return series.per === "frame" ? shown(valueOf(series, /** @type {number} */ (row.frame)), series.unit) : "";
+    if (row.type === "frame") return series.per === "frame" ? shown(valueOf(series, row.frame), series.unit) : "";
     if (series.per === "frame" || row.seq < 0 || row.type === "group" || row.type === "run") return "";
     const value = valueOf(series, row.seq);
     return value === null ? "" : shown(value, series.unit);
@@ -267,7 +264,7 @@ export class CallList {
   /** The findings about a row. @param {import("./models.js").ListRow} row */
   mark(row) {
     if (!this.marks?.seqs.length || row.seq < 0 || !this.recording) return [];
-    const frame = row.type === "frame" ? /** @type {number} */ (row.frame) : -1;
+    const frame = row.type === "frame" ? row.frame : -1;
     const first = frame >= 0 ? this.recording.frames.first[frame] : row.type === "run" ? row.first ?? row.seq : row.seq;
     const found = this.marks.between(first, row.seq);
     if (!found) return [];
@@ -280,7 +277,7 @@ export class CallList {
   /** @param {string} column @param {import("./models.js").ListRow} row @param {any} call */
   cell(column, row, call) {
     if (row.type === "frame" && this.recording) {
-      const f = /** @type {number} */ (row.frame);
+      const f = row.frame;
       if (column === "seq") return String(this.recording.frames.first[f]);
       if (column === "duration") return duration(this.recording.frames.duration[f]);
       if (column === "start") return this.start(this.recording.frames.start[f]);
@@ -302,10 +299,10 @@ export class CallList {
 
   /** @param {MouseEvent} event */
   clicked(event) {
-    const element = /** @type {HTMLElement} */ (event.target).closest(".row");
+    const element = event.target.closest(".row");
     if (!element) return;
-    const index = Number(/** @type {HTMLElement} */ (element).dataset.index);
-    const unfold = /** @type {HTMLElement} */ (event.target).classList.contains("twisty") || event.detail === 2;
+    const index = Number(element.dataset.index);
+    const unfold = event.target.classList.contains("twisty") || event.detail === 2;
     this.choose(index);
     if (unfold) void this.toggle(index);
   }
@@ -360,15 +357,7 @@ export class CallList {
   key(event) {
     if (event.altKey || event.metaKey) return;
     const row = this.model?.length ? this.model.at(this.focus) : undefined;
-    const page = this.visible - 2;
-    const goTo = {
-      ArrowDown: this.focus + 1,
-      ArrowUp: this.focus - 1,
-      PageDown: this.focus + page,
-      PageUp: this.focus - page,
-      Home: 0,
-      End: (this.model?.length ?? 1) - 1
-    }[event.key];
+    const goTo = placeBy(event.key, this.focus, this.visible - 2, (this.model?.length ?? 1) - 1);
     if (goTo !== undefined && !(event.shiftKey))
       this.choose(goTo);
     else if (event.key === "ArrowRight" && row?.open === false)

@@ -1,82 +1,44 @@
 // One object says what the page shows. It stands in the fragment of the address: a link leads to exactly this place,
 // and the browser's back button undoes a step.
 
-/**
- * @typedef {object} Place
- * @property {number} rec the recording
- * @property {number|null} call the selected call
- * @property {string} filter text of the filter
- * @property {"hide"|"dim"} mode what becomes of the other calls
- * @property {"tree"|"flat"} list frames with their draws, or all calls
- * @property {string} tab the panel
- * @property {number|null} pin the call that states are compared with
- * @property {string} stage the stage of the pipeline in the state panel
- * @property {string} sql the question in the SQL panel
- * @property {string} of the attachment in the picture panel: "", "color1", "depth", "stencil"
- * @property {string} px the pixel whose history is shown, "X,Y" from the lower left corner
- * @property {string} over what lies upon the picture: names with commas between them
- * @property {string} mesh "in": the vertices that go into the draw; "pass": what comes out of all draws of its pass
- * @property {number|null} instance the instance of the draw that the mesh panel shows alone
- * @property {number|null} edit the call whose shader's source the what-if panel edits
- * @property {string} what changes of the what-if panel, one a line
- * @property {string} object what the texture and buffer panels show: "texture/GROUP/NAME"
- * @property {string} layer which of its images
- * @property {""|"yes"} sampled whether a texture's channels stand as shaders get them
- * @property {string} fields the format of a buffer's fields; "": what the program declares, "bytes": bytes
- * @property {number} from the first row, or byte, of a buffer that is shown
- * @property {string} range the chosen bytes of a buffer, "FIRST-LAST"
- * @property {string} bars the series of the bars; "": the frames' times
- * @property {string} time "open": the timeline is there
- * @property {string} view the window of the timeline, "FROM,TO" in ns
- * @property {string} area the chosen stretch of time, the same
- * @property {string} ab the markers A and B, the same; each may be missing
- * @property {number|null} with the recording that is compared with this one, B
- * @property {number|null} callb the selected call of B
- * @property {""|"a"|"b"} hold the cursor that stays where it is
- * @property {""|"a"|"b"|"difference"|"flicker"} side which pictures of both are shown; "": beside each other
- * @property {""|"recording"} page of a server that shows what runs, or a corpus: "recording" shows one of there
- * @property {number|null} prog the chosen program, by the manager's number
- * @property {string} own the questions of the user's own rows, a list in JSON
- */
-
-/** @type {Place} */
+/** The place where a page begins: texts, and numbers, which are null where there is none. */
 const FIRST = {
-  rec: 0,
-  call: null,
-  filter: "",
-  mode: "hide",
-  list: "tree",
-  tab: "call",
-  pin: null,
-  stage: "",
-  sql: "",
-  of: "",
-  px: "",
-  over: "",
-  mesh: "",
-  instance: null,
-  what: "",
-  edit: null,
-  object: "",
-  layer: "",
-  sampled: "",
-  fields: "",
-  from: 0,
-  range: "",
-  bars: "",
-  time: "",
-  view: "",
-  area: "",
-  ab: "",
-  own: "",
-  with: null,
-  callb: null,
-  hold: "",
-  side: "",
-  page: "",
-  prog: null,
+  rec: 0,          // the recording
+  call: null,      // the selected call
+  filter: "",      // text of the filter
+  mode: "hide",    // what becomes of the other calls
+  list: "tree",    // frames with their draws, or all calls
+  tab: "call",     // the panel
+  pin: null,       // the call that states are compared with
+  stage: "",       // the stage of the pipeline in the state panel
+  sql: "",         // the question in the SQL panel
+  of: "",          // the attachment in the picture panel: "", "color1", "depth", "stencil"
+  px: "",          // the pixel whose history is shown, "X,Y" from the lower left corner
+  over: "",        // what lies upon the picture: names with commas between them
+  mesh: "",        // "in": the vertices that go into the draw; "pass": what comes out of all draws of its pass
+  instance: null,  // the instance of the draw that the mesh panel shows alone
+  what: "",        // changes of the what-if panel, one a line
+  edit: null,      // the call whose shader's source the what-if panel edits
+  object: "",      // what the texture and buffer panels show: "texture/GROUP/NAME"
+  layer: "",       // which of its images
+  sampled: "",     // whether a texture's channels stand as shaders get them
+  fields: "",      // the format of a buffer's fields; "": what the program declares, "bytes": bytes
+  from: 0,         // the first row, or byte, of a buffer that is shown
+  range: "",       // the chosen bytes of a buffer, "FIRST-LAST"
+  bars: "",        // the series of the bars; "": the frames' times
+  time: "",        // "open": the timeline is there
+  view: "",        // the window of the timeline, "FROM,TO" in ns
+  area: "",        // the chosen stretch of time, the same
+  ab: "",          // the markers A and B, the same; each may be missing
+  own: "",         // the questions of the user's own rows, a list in JSON
+  with: null,      // the recording that is compared with this one, B
+  callb: null,     // the selected call of B
+  hold: "",        // the cursor that stays where it is
+  side: "",        // which pictures of both are shown; "": beside each other
+  page: "",        // of a server that shows what runs, or a corpus: "recording" shows one of there
+  prog: null,      // the chosen program, by the manager's number
 };
-const NUMBERS = new Set(["rec", "call", "pin", "with", "callb", "prog", "from", "edit", "instance"]);
+/** @typedef {Record<keyof typeof FIRST, any>} Place */
 const CHOICES = {
   mode: ["hide", "dim"],
   list: ["tree", "flat"],
@@ -88,13 +50,12 @@ const CHOICES = {
 
 /** @param {string} text @returns {Place} */
 export function parse(text) {
-  /** @type {any} */
   const place = {...FIRST};
   for (const [key, value] of new URLSearchParams(text)) {
     if (!Object.hasOwn(FIRST, key)) continue;
-    if (NUMBERS.has(key)) {
+    if (typeof FIRST[key] !== "string") {
       if (/^\d{1,15}$/.test(value)) place[key] = Number(value);
-    } else if (!Object.hasOwn(CHOICES, key) || CHOICES[/** @type {keyof typeof CHOICES} */ (key)].includes(value))
+    } else if (!Object.hasOwn(CHOICES, key) || CHOICES[key].includes(value))
       place[key] = value;
   }
   return place;
@@ -109,7 +70,7 @@ export function format(place) {
   if (text === undefined) {
     const parts = new URLSearchParams();
     for (const [key, value] of Object.entries(place)) {
-      if (value !== FIRST[/** @type {keyof Place} */ (key)] && value !== null) parts.set(key, String(value));
+      if (value !== FIRST[key] && value !== null) parts.set(key, String(value));
     }
     texts.set(place, text = parts.toString());
   }

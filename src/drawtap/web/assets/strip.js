@@ -5,6 +5,7 @@ import {drawn, opaque} from "./image.js";
 import {get, getBytes} from "./net.js";
 import {options, select} from "./parts.js";
 import {placeOf, shown} from "./series.js";
+import {sharp} from "./units.js";
 
 const THUMB = 54;             // pixels: the height of the row of pictures, as in app.css
 const AUTOMATIC = 2_000_000;  // calls: a longer recording is played only when somebody asks for pictures
@@ -41,7 +42,6 @@ export class Strip {
     this.pictures = false;
     this.lacks = "";  // why there are no pictures
     this.go = on.frame;
-    /** @type {any} */
     this.series = null;  // null: the frames' times
     /** @type {{from: number, to: number}|null} */
     this.brush = null;  // bars, both inclusive
@@ -249,13 +249,9 @@ export class Strip {
   }
 
   draw() {
-    const context = this.canvas.getContext("2d");
-    if (!context || !this.recording) return;
+    if (!this.recording) return;
     this.mark();
-    const scale = devicePixelRatio, width = this.element.clientWidth, height = this.element.clientHeight;
-    this.canvas.width = width * scale;
-    this.canvas.height = height * scale;
-    context.scale(scale, scale);
+    const {clientWidth: width, clientHeight: height} = this.element, context = sharp(this.canvas, width, height);
     const style = getComputedStyle(document.documentElement);
     const colour = (/** @type {string} */ name) => style.getPropertyValue(name);
     const {frameCount} = this.recording, {values, count} = this;
@@ -297,7 +293,6 @@ export class Strip {
       context.fillRect(x0, 0, Math.max(x1 - x0, 2), height);
       context.globalAlpha = 1;
     }
-    context.font = "11px system-ui, sans-serif";
     const scaleText = shown(this.tallest, this.unit);
     context.fillStyle = colour("--card");  // bars below it would make it unreadable
     context.fillRect(0, top, context.measureText(scaleText).width + 8, 14);

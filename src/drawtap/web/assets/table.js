@@ -123,7 +123,7 @@ export function saving(of) {
       download(`${of.name}.${form}`, data, "application/octet-stream");
       fill(said);
     } catch (error) {
-      fill(said, h("span", {class: "bad", text: signal.aborted ? "stopped" : /** @type {Error} */ (error).message}));
+      fill(said, h("span", {class: "bad", text: signal.aborted ? "stopped" : error.message}));
     }
   };
   const forms = [["csv", "CSV"], ["parquet", "Parquet"], ["arrow", "Arrow"]].map(

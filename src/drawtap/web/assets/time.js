@@ -39,14 +39,14 @@ export class Timeline {
     });
     fill(element, this.bar, box, this.size);
     this.graph = new TimeGraph(box, {
-      levels: async (ids, a, b, px, signal) => new Map(
-          (await Promise.all(this.sidesOf(ids).map(
-               async ({number, base, own}) => [...read(await getBytes(
-                                                   `${number}/tracks?ids=${own.join()}&t0=${a}&t1=${b}&px=${px}&query=${
-                                                       stoppable(number, signal)}`,
-                                                   signal))]
-                                                  .map(([id, level]) => /** @type {const} */ ([base + id, level])))))
-              .flat()),
+      levels: async (ids, a, b, px, signal) =>
+          new Map((await Promise.all(this.sidesOf(ids).map(
+                       async ({number, base, own}) => [...read(await getBytes(
+                                                           `${number}/tracks?ids=${own.join()}&t0=${a}&t1=${b}&px=${
+                                                               px}&query=${stoppable(number, signal)}`,
+                                                           signal))]
+                                                          .map(([id, level]) => ([base + id, level])))))
+                      .flat()),
       arrows: async (a, b, signal) =>
           (await Promise.all(this.sides.map(
                async ({number, base}) =>
@@ -316,7 +316,6 @@ export const timePanel = {
   id: "time",
   name: "Time",
   key: "z",
-  /** @param {any} ctx */
   async show(ctx) {
     const {element, recording, timeline} = ctx, {graph} = timeline;
     if (timeline.element.hidden)

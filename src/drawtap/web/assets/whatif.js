@@ -8,8 +8,6 @@ import {bad, editing, n, named, saver, sheet, title} from "./parts.js";
 const ROUNDS = 8;  // each plays both recordings; the first one is left out
 
 export const whatifPanel = {
-
-  /** @param {any} ctx */
   async show(ctx) {
     const {recording, place, element, store} = ctx;
     const apply = () => store.set({what: area.value.trim()});
@@ -75,7 +73,6 @@ export const whatifPanel = {
   },
 };
 
-/** @param {any} error */
 const refused = (error) => bad(worded(error));
 
 /** The frame's processor times, of both recordings. @param {any} found */
@@ -140,7 +137,7 @@ async function sourceOf(ctx) {
   }
   const {shaders} = await get(`${recording.number}/program/${place.call}`, ctx.signal);
   const shader = shaders.find((one) => one.seq === place.edit);
-  const suffix = SUFFIXES[/** @type {keyof typeof SUFFIXES} */ (shader?.stage)] || "frag";
+  const suffix = SUFFIXES[shader?.stage] || "frag";
   return shader && shader.source !== null ? {
     source: shader.source,
     about: ": assembly of SPIR-V, or GLSL that begins with #version",
