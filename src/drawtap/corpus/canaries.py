@@ -47,7 +47,7 @@ def write_check(
     row: dict[str, object] = {"trace": trace, "engine": one.key, "name": one.name, "machine": machine()}
     row |= {"checked": time.time_ns(), "kind": kind, "alarm": alarm, "spread": spread}
     row["task"] = hashlib.sha256(json.dumps(row).encode()).hexdigest()
-    rows.write_task(store, str(row["task"]), {"checks": (tuple(row), [tuple(row.values())])})
+    rows.write_row(store, "checks", row)
 
 
 class Canaries:

@@ -105,6 +105,11 @@ def write_task(
             store.objects.put_new(f"tables/{table}/{task}.{digest}.parquet", content)
 
 
+def write_row(store: Store, table: str, row: Mapping[str, object]) -> None:
+    """Write the one row of a task, which it names."""
+    write_task(store, str(row["task"]), {table: (tuple(row), [tuple(row.values())])})
+
+
 def _literal(value: object) -> str:
     if value is None:
         return "NULL"

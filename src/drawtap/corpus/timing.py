@@ -140,7 +140,7 @@ class Timer:
             "ratio": one.ratio,
             "frames": one.frames,
         }
-        rows.write_task(self._files.store, str(row["task"]), {"pairs": (tuple(row), [tuple(row.values())])})
+        rows.write_row(self._files.store, "pairs", row)
         return str(row["task"])
 
 

@@ -218,22 +218,8 @@ def _known(store: Store, one: Judged, new: Engine, base: Engine) -> Judged | Non
 
 
 def _write(store: Store, one: Judged, new: Engine, base: Engine | None) -> None:
-    row: dict[str, object] = {
-        "kind": "images",
-        "trace": one.trace,
-        "engine": new.key,
-        "name": new.name,
-        "base": base.key if base else None,
-        "label": one.label,
-        "frame": one.frame,
-        "digest": one.digest,
-        "base_digest": one.base_digest,
-        "first_seq": one.first_seq,
-        "function": one.function,
-        "cut": one.cut,
-        "detail": one.detail,
-    }
-    _write_row(store, row)
+    row = {"kind": "images", "engine": new.key, "name": new.name, "base": base.key if base else None}
+    _write_row(store, {**row, **asdict(one)})
 
 
 def _write_diffs(store: Store, one: Judged, shots: Sequence[gallery.Shot | None], new: Engine, base: Engine) -> None:
@@ -254,7 +240,7 @@ def _write_diffs(store: Store, one: Judged, shots: Sequence[gallery.Shot | None]
         numbers = (apart.largest, apart_.pixels, apart.rmse, apart.ssim, apart_.masked)
         names = ("max", "pixels", "rmse", "ssim", "mask")
         row |= dict.fromkeys(names) if apart.sizes else dict(zip(names, numbers, strict=True))
-        rows.write_task(store, task, {"diffs": (tuple(row), [tuple(row.values())])})
+        rows.write_row(store, "diffs", row)
 
 
 def write_speed(
