@@ -12,6 +12,7 @@ import drawtap
 from drawtap.analysis.checklist import Checklist, Evidence, Judgement
 from drawtap.analysis.rule import CLASSES, HARDWARE, Rule
 from drawtap.analysis.verdict import ClassEvidence, Verdict
+from drawtap.output.ci import SCHEMA, plain, xml
 from drawtap.output.text import counted, duration, number, size
 
 _MARKS = {"error": "✗", "warning": "!", "note": "·"}
@@ -204,12 +205,7 @@ def sarif(asked: Checklist, name: str, *, most: int) -> str:
         "artifacts": [{"location": {"uri": uri}}],
         "results": results,
     }
-    document = {
-        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [run],
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
 
 def _sarif_rule(rule: Rule) -> dict[str, object]:
@@ -269,20 +265,14 @@ def junit(asked: Checklist, name: str, *, most: int) -> str:
                 case,
                 "failure",
                 type=judgement.rule.severity,
-                message=_xml(f"{judgement.rule.title}: {summary(judgement)}"),
+                message=plain(f"{judgement.rule.title}: {summary(judgement)}"),
             )
-            failure.text = _xml("\n".join(_finding(judgement, most)))
+            failure.text = plain("\n".join(_finding(judgement, most)))
         elif judgement.verdict != "pass":
-            ElementTree.SubElement(case, "skipped", message=_xml(judgement.reason or judgement.verdict))
+            ElementTree.SubElement(case, "skipped", message=plain(judgement.reason or judgement.verdict))
     root = ElementTree.Element("testsuites")
     root.append(suite)
-    ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
-
-
-def _xml(content: str) -> str:
-    # Strings from programs may hold characters that XML has no way to write.
-    return "".join(c if c in "\t\n" or (ord(c) >= 32 and not 0xD800 <= ord(c) < 0xE000) else "�" for c in content)
+    return xml(root)
 
 
 def rule_rows(rules: Sequence[Rule]) -> list[tuple[str, str, str, str, str]]:

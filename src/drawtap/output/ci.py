@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import drawtap
 
-_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # characters that XML has not
 
 
@@ -43,23 +43,29 @@ def junit(cases: Sequence[Case], kind: str, build: str) -> str:
     count = {state: str(sum(case.state == state for case in cases)) for state in ("failed", "open")}
     numbers = {"tests": str(len(cases)), "failures": count["failed"], "errors": "0", "skipped": count["open"]}
     root = ElementTree.Element("testsuites")
-    suite = ElementTree.SubElement(root, "testsuite", {"name": _plain(f"drawtap.{kind} {build}"), **numbers})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": plain(f"drawtap.{kind} {build}"), **numbers})
     for case in cases:
-        names = {"name": _plain(f"{case.file} {case.trace[:12]}"), "classname": _plain(f"drawtap.{kind}.{build}")}
+        names = {"name": plain(f"{case.file} {case.trace[:12]}"), "classname": plain(f"drawtap.{kind}.{build}")}
         one = ElementTree.SubElement(suite, "testcase", names)
-        text = _plain("\n".join(filter(None, (case.sentence(), case.command))))
+        text = plain("\n".join(filter(None, (case.sentence(), case.command))))
         if case.state == "failed":
-            said = {"type": case.label, "message": _plain(case.sentence())}
+            said = {"type": case.label, "message": plain(case.sentence())}
             ElementTree.SubElement(one, "failure", said).text = text
         elif case.state == "open":
             ElementTree.SubElement(one, "skipped").text = text
         else:
             ElementTree.SubElement(one, "system-out").text = text
+    return xml(root)
+
+
+def xml(root: ElementTree.Element) -> str:
+    """Return a document of XML."""
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text without characters that XML has no way to write: strings from programs may hold them."""
     return _FORBIDDEN.sub("\ufffd", text)
 
 
@@ -82,7 +88,7 @@ def sarif(cases: Sequence[Case], kind: str, build: str) -> str:
     driver = {"name": "drawtap", "version": drawtap.__version__, "rules": rules}
     results = [_result(case, kind, build, labels.index(case.label)) for case in cases]
     run = {"tool": {"driver": driver}, "automationDetails": {"id": f"drawtap/{kind}/{build}/"}, "results": results}
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 
 def _result(case: Case, kind: str, build: str, index: int) -> dict[str, object]:

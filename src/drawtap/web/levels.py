@@ -130,6 +130,11 @@ class SpanSource:
         least, most = int(first[lo : hi + 1].min()), int(last[lo : hi + 1].max())
         return self._rows(least, max(most, least) + 1) if most >= 0 else self._rows(0, 0)
 
+    def _touching(self, window: Window) -> str:
+        with self._lock:
+            known = self._ids is not None
+        return self._between(window) if known else self._rows(None, None)
+
     def _inside(self, window: Window, rows: str, series: Sequence[str]) -> str:
         a, b = window.begin, window.end
         among = f" AND track IN ({', '.join(map(quote_text, series))})" if series else ""
@@ -170,9 +175,7 @@ class SpanSource:
 
     def spans(self, window: Window, series: Sequence[str], most: int) -> dict[str, Columns]:
         """Return the spans themselves, by series and begin: id, b, e (ns of the whole time), name; `most` of each."""
-        with self._lock:
-            known = self._ids is not None
-        rows = self._between(window) if known else self._rows(None, None)
+        rows = self._touching(window)
         columns = self._run(
             f"SELECT track::VARCHAR AS track, id::BIGINT AS id, b, e, name FROM "
             f"({self._inside(window, rows, series)}) QUALIFY row_number() OVER (PARTITION BY track ORDER BY b, e) "
@@ -187,9 +190,7 @@ class SpanSource:
         At most `most` names of each series.
         """
         window = Window(0, begin, end - begin)
-        with self._lock:
-            known = self._ids is not None
-        rows = self._between(window) if known else self._rows(None, None)
+        rows = self._touching(window)
         columns = self._run(
             f"""
             WITH inside AS (

@@ -224,7 +224,7 @@ class Recording:
 
     def call(self, seq: int) -> Answer:
         """Return one call: its row, signature, arguments with the beginning of arrays, and ways to write it."""
-        self._check(seq)
+        self.checked(seq)
         row = self.trace.calls[seq]
         details, inline = self.trace.core.call(seq)
         name = row.name
@@ -280,7 +280,7 @@ class Recording:
 
     def content(self, seq: int, name: str) -> bytes:
         """Return the bytes that a call handed over or got in an argument. Raises UsageError where there are none."""
-        self._check(seq)
+        self.checked(seq)
         details, inline = self.trace.core.call(seq)
         for argument in details["args"]:
             if argument["name"] == name and argument.get("data") in ("inline", "blob"):
@@ -292,7 +292,7 @@ class Recording:
 
         Raises UsageError for a form. The columns are those of `arguments.whole`.
         """
-        self._check(seq)
+        self.checked(seq)
         details, inline = self.trace.core.call(seq)
         name = self.trace.calls[seq].name
         parameters = [p for p in self.trace.core.table_rows(ParameterRow) if p["function"] == name]
@@ -301,13 +301,10 @@ class Recording:
 
     def checked(self, seq: int) -> int:
         """Return the number of a call. Raises UsageError where there is none."""
-        self._check(seq)
-        return seq
-
-    def _check(self, seq: int) -> None:
         count = self.trace.info["calls"]
         if not 0 <= seq < count:
             raise UsageError(f"there is no call {seq}", hint=f"there are {count:,}" if count else "there are no calls")
+        return seq
 
     # ---- filters ------------------------------------------------------------------------------------------------
 
@@ -483,7 +480,7 @@ class Recording:
         A variable of the context differs where it is not as in the context's first call; one of an object where a
         call changed it after the object was made.
         """
-        self._check(seq)
+        self.checked(seq)
         if apis.is_vulkan(self.trace):
             return vulkan.state(self.lent, seq, everything)
         values = computed_state(self.trace, seq)
@@ -531,7 +528,7 @@ class Recording:
 
         Raises UsageError where none is in use, or the recording does not know when it was linked.
         """
-        self._check(seq)
+        self.checked(seq)
         if apis.is_vulkan(self.trace):
             return vulkan.program(self.lent, seq)
         values = computed_state(self.trace, seq)
@@ -598,7 +595,7 @@ class Recording:
     def difference(self, first: int, second: int) -> Answer:
         """Return the state variables that differ between two calls: path, value after the first, after the second."""
         for seq in (first, second):
-            self._check(seq)
+            self.checked(seq)
         of = vulkan.values_at if apis.is_vulkan(self.trace) else computed_state
         with self.lent() as trace:
             a, b = of(trace, first), of(trace, second)
@@ -681,7 +678,7 @@ class Recording:
     def _held(self, seq: int, kind: str, share_group: int, name: int, *, texels: bool = False) -> HeldContent:
         from drawtap.analysis.held import held_object
 
-        self._check(seq)
+        self.checked(seq)
         if apis.is_vulkan(self.trace):
             return vulkan.held(self.lent, self.pool, seq, name)
 
