@@ -122,6 +122,17 @@ def test_a_film_asks_for_what_is_in_view_alone(opened, chain):
     assert len(pictures) == len(set(pictures))  # each once
 
 
+def test_a_film_says_why_there_is_no_picture(opened, chain):
+    page = opened()
+    lost = {"error": "the player ended", "hint": None}
+    page.page.route("**/small/**", lambda route: route.fulfill(status=422, json=lost))
+    page.page.evaluate("drawtap.store.set({tab: 'texture', call: 216, object: 'texture/1/1'})")
+    page.reads("no picture: the player ended")
+    page.page.locator("#panel .film").evaluate("film => { film.scrollLeft = 0; }")
+    page.reads("nothing to show")  # in new storage
+    assert page.fits()
+
+
 def test_what_leaves_the_view_is_not_asked_any_more(opened, chain):
     page = opened()
     waiting, gone = [], []

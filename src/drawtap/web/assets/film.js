@@ -192,7 +192,11 @@ export class Film {
           style: {left: `${i * WIDE}px`},
           on: {click: () => this.on.go(item)}
         },
-        image instanceof ImageData ? drawn(image) : h("span", {text: image ? `no picture: ${image}` : image ?? "…"}),
+        image instanceof ImageData ? drawn(image) : h("span", {
+          text: item.path === null ? "nothing to show" :
+              image                ? `no picture: ${image}` :
+                                     "…"
+        }),
         h("figcaption", {text: item.text}));
   }
 
