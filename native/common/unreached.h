@@ -17,4 +17,10 @@ typedef struct dt_unreached_file {
   dt_unreached entries[DT_MOST_UNREACHED];
 } dt_unreached_file;
 
+/* To the drainer, begun by DT_GIVEN_UP: the process said hello and could not take the answer. */
+typedef struct dt_given_up {
+  uint8_t letter, reserved[3];
+  int32_t error; /* errno */
+} dt_given_up;
+
 #endif

@@ -30,6 +30,7 @@
 
 #include "../common/descriptor.h"
 #include "../common/foreign.h"
+#include "../common/unreached.h"
 #include "drainer.h"
 
 namespace dt {
@@ -336,6 +337,15 @@ void Drainer::take_signals() {
   }
 }
 
+namespace {
+std::string why_given_up(const char* said, size_t bytes) {
+  dt_given_up word{};
+  if (bytes >= sizeof word) memcpy(&word, said, sizeof word);
+  const std::string text = "it could not take the memory that its calls were to go to";
+  return word.error ? text + ": " + strerror(word.error) : text;
+}
+}  // namespace
+
 void Drainer::loop() {
   std::vector<pollfd> fds;
   for (;;) {
@@ -400,7 +410,7 @@ void Drainer::loop() {
       const ssize_t n = recv(r->socket, bytes, sizeof bytes, MSG_DONTWAIT);
       if (n > 0 && bytes[0] == DT_GIVEN_UP) {
         const ProcessInfo& info = r->session->process();
-        say_refused(info.pid, info.program, "given up", "it could not take the memory that its calls were to go to");
+        say_refused(info.pid, info.program, "given up", why_given_up(bytes, static_cast<size_t>(n)));
       }
       if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
         r->watch_mapping = true;

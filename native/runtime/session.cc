@@ -9,6 +9,7 @@
 
 #include "../common/descriptor.h"
 #include "../common/losses.h"
+#include "../common/unreached.h"
 #include "base.h"
 #include "gl_state.h"
 #include "live.h"
@@ -364,7 +365,7 @@ const char* current_trace() {
 
 // ---- hello --------------------------------------------------------------------------------------
 
-bool exchange(int fd, bool adopt, dt_welcome* welcome, int* memfd) {
+bool say_hello(int fd, bool adopt) {
   static dt_hello hello;  // 3 KB: kept off the application's stack
   memset(&hello, 0, sizeof hello);
   hello.magic = DT_HELLO_MAGIC;
@@ -381,8 +382,11 @@ bool exchange(int fd, bool adopt, dt_welcome* welcome, int* memfd) {
 
   timeval patience = {HELLO_PATIENCE_S, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (!send_with_descriptor(fd, &hello, sizeof hello, adopt ? s.memfd.number : -1, 0)) return false;
+  errno = ETIMEDOUT;  // where the kernel takes a part only
+  return send_with_descriptor(fd, &hello, sizeof hello, adopt ? s.memfd.number : -1, 0);
+}
 
+bool take_welcome(int fd, dt_welcome* welcome, int* memfd) {
   size_t got = 0;
   *memfd = -1;
   while (got < sizeof *welcome) {
@@ -395,12 +399,19 @@ bool exchange(int fd, bool adopt, dt_welcome* welcome, int* memfd) {
     answer.msg_controllen = sizeof back;
     ssize_t k = recvmsg(fd, &answer, MSG_CMSG_CLOEXEC);
     if (k < 0 && errno == EINTR) continue;
+    if (k == 0) errno = ECONNRESET;
+    if (k < 0 && errno == EAGAIN) errno = ETIMEDOUT;
     if (k <= 0) return false;
     got += (size_t)k;
     for (cmsghdr* c = CMSG_FIRSTHDR(&answer); c; c = CMSG_NXTHDR(&answer, c))
       if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) memcpy(memfd, CMSG_DATA(c), sizeof(int));
   }
+  errno = EPROTO;
   return welcome->magic == DT_HELLO_MAGIC && welcome->version == DT_RING_VERSION && welcome->accepted;
+}
+
+bool exchange(int fd, bool adopt, dt_welcome* welcome, int* memfd) {
+  return say_hello(fd, adopt) && take_welcome(fd, welcome, memfd);
 }
 
 bool map_pool(int memfd, uint64_t bytes) {
@@ -409,6 +420,7 @@ bool map_pool(int memfd, uint64_t bytes) {
   bool sound = peek->magic == DT_RING_MAGIC && peek->version == DT_RING_VERSION;
   uint32_t chunk = peek->chunk_bytes;
   munmap(peek, DT_POOL_HEADER_BYTES);
+  errno = EPROTO;
   if (!sound || chunk < 65536 || (chunk & (chunk - 1)) || bytes < chunk) return false;
   // Aligned to the chunk size, so that the low bits of an address are the offset in its chunk.
   size_t whole = (size_t)bytes + chunk;
@@ -416,7 +428,9 @@ bool map_pool(int memfd, uint64_t bytes) {
   if (area == MAP_FAILED) return false;
   char* base = (char*)(((uintptr_t)area + chunk - 1) & ~(uintptr_t)(chunk - 1));
   if (mmap(base, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memfd, 0) == MAP_FAILED) {
+    const int error = errno;
     munmap(area, whole);
+    errno = error;
     return false;
   }
   if (base > area) munmap(area, (size_t)(base - area));
@@ -498,8 +512,11 @@ void keep_socket(int fd) {
 }
 
 bool finish_connecting(int fd, int memfd, const dt_welcome& welcome) {
+  errno = EMFILE;  // without a free number the kernel leaves the descriptor out
   if (memfd < 0 || !map_pool(memfd, welcome.pool_bytes)) {
+    const int error = errno;
     if (memfd >= 0) close(memfd);
+    errno = error;
     return false;
   }
   keep_socket(fd);
@@ -577,6 +594,13 @@ bool is_managed_only() {
   return value && *value == '1';
 }
 
+// Says why this process is not recorded: to the recorder, or in the page where that has not `heard` the hello.
+void give_up(int fd, bool heard, int error) {
+  const dt_given_up word = {DT_GIVEN_UP, {}, error};
+  if (!heard || send(fd, &word, sizeof word, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof word) say_unreached(error);
+  complain("this process cannot take what the recorder gives", strerror(error));
+}
+
 bool connect_session(const HeldSignals& held) {
   lock();
   if (s.state == UNCONNECTED && is_managed_only()) {
@@ -605,17 +629,18 @@ bool connect_session(const HeldSignals& held) {
     int memfd = -1;
     bool good = false;
     if (fd >= 0) {
-      good = exchange(fd, false, &welcome, &memfd);
+      const bool heard = say_hello(fd, false);
+      good = heard && take_welcome(fd, &welcome, &memfd);
+      const bool refused = !good && welcome.magic == DT_HELLO_MAGIC && !welcome.accepted;
       if (good)
         good = finish_connecting(fd, memfd, welcome);
       else if (memfd >= 0)
         close(memfd);
-      if (!good) {
-        const char given_up = DT_GIVEN_UP;
-        if (!welcome.quietly) send(fd, &given_up, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-        close(fd);
-        if (!welcome.quietly) complain("the recorder refused this process", "");
-      }
+      if (!good && !refused)
+        give_up(fd, heard, errno);
+      else if (refused && !welcome.quietly)
+        complain("the recorder refused this process", "");
+      if (!good) close(fd);
     }
     if (good) {
       tls.waits = FOR_CONSUMER;

@@ -370,7 +370,9 @@ SANDBOXED = """
 import ctypes, os, platform, struct
 egl = ctypes.CDLL("libEGL.so.1")
 libc = ctypes.CDLL(None)
-numbers = {{"x86_64": {{"socket": 41, "openat": 257}}, "aarch64": {{"socket": 198, "openat": 56}}}}[platform.machine()]
+x86 = {{"socket": 41, "sendmsg": 46, "recvmsg": 47, "sendto": 44, "mmap": 9, "openat": 257}}
+arm = {{"socket": 198, "sendmsg": 211, "recvmsg": 212, "sendto": 206, "mmap": 222, "openat": 56}}
+numbers = {{"x86_64": x86, "aarch64": arm}}[platform.machine()]
 filters = struct.pack("=HBBI", 0x20, 0, 0, 0)  # the call's number; the next lines answer EPERM to each of the names
 for name in {names!r}:
     filters += struct.pack("=HBBI", 0x15, 0, 1, numbers[name]) + struct.pack("=HBBI", 0x06, 0, 0, 0x50001)
@@ -393,6 +395,39 @@ def test_a_sandbox_that_keeps_the_tap_from_the_recorder_is_said(tmp_path: Path, 
     assert "its tap was loaded and could not reach the recorder: Operation not permitted (EPERM)" in done.stderr
     assert Path(sys.executable).name in done.stderr
     assert "called nothing" not in done.stderr and not trace.exists()
+
+
+UNREACHED = "its tap was loaded and could not reach the recorder: "
+TAKES_NOTHING = "it could not take the memory that its calls were to go to: "
+LIMITED = """
+import ctypes, resource
+egl = ctypes.CDLL("libEGL.so.1")
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_{what}, ({value}, {value}))
+egl.eglGetError()
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (SANDBOXED.format(names=("sendmsg",)), UNREACHED + "Operation not permitted (EPERM)"),
+        (SANDBOXED.format(names=("recvmsg",)), TAKES_NOTHING + "Operation not permitted"),
+        (SANDBOXED.format(names=("mmap",)), TAKES_NOTHING + "Operation not permitted"),
+        (SANDBOXED.format(names=("recvmsg", "sendto")), UNREACHED + "Operation not permitted (EPERM)"),
+        (LIMITED.format(what="AS", value="used + (1 << 20)"), TAKES_NOTHING + "Cannot allocate memory"),
+    ],
+)
+def test_a_process_that_cannot_take_the_recorders_answer_says_why(tmp_path: Path, program: str, said: str) -> None:
+    if platform.machine() not in ("x86_64", "aarch64"):
+        pytest.skip("no numbers of system calls for this machine")
+    trace = tmp_path / "t.dtap"
+    done = run_drawtap("record", "-o", trace, "--", sys.executable, "-c", program)
+    if "exit code 77" in done.stderr:
+        pytest.skip("no seccomp here")
+    assert done.returncode == 1, done.stderr
+    assert said in done.stderr
+    assert Path(sys.executable).name in done.stderr and "called nothing" not in done.stderr and not trace.exists()
 
 
 def test_a_sandboxed_program_that_process_leaves_out_is_not_said(tmp_path: Path) -> None:
