@@ -164,11 +164,15 @@ namespace {
 // A file without a name.
 bool is_open_already(const std::string& path) { return path.rfind("/proc/self/fd/", 0) == 0; }
 
+int open_beside(const std::string& path) {
+  return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 // A new file of ours: nothing that stands there is written to, and no link that somebody put there is followed.
 int open_new(const std::string& path) {
   if (is_open_already(path)) return open(path.c_str(), O_RDWR | O_TRUNC | O_CLOEXEC);
   for (bool again : {true, false}) {
-    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int fd = open_beside(path);
     struct stat old;
     if (fd >= 0 || errno != EEXIST || !again || lstat(path.c_str(), &old)) return fd;
     if (!S_ISREG(old.st_mode) && !S_ISLNK(old.st_mode)) {
@@ -182,8 +186,11 @@ int open_new(const std::string& path) {
 
 }  // namespace
 
-std::string ContainerWriter::create(const std::string& path) {
-  int fd = open_new(path);
+std::string ContainerWriter::create(const std::string& path) { return begin(open_new(path), path); }
+
+std::string ContainerWriter::create_beside(const std::string& path) { return begin(open_beside(path), path); }
+
+std::string ContainerWriter::begin(int fd, const std::string& path) {
   if (fd < 0) return system_error(path);
   path_ = path;
   fd_ = fd;

@@ -80,6 +80,8 @@ class ContainerWriter {
   // Start a new file that only its user reads; one that stood there is replaced, a link too. Returns an empty string or
   // what went wrong.
   std::string create(const std::string& path);
+  // The same, but what stands there is left alone: then errno is EEXIST and the writer has no file.
+  std::string create_beside(const std::string& path);
   // The same bytes to a sink; `name` is what path() says.
   std::string create_on(std::unique_ptr<ByteSink> sink, const std::string& name);
   // Forget what was written, as it stands: a new file or sink can follow.
@@ -110,6 +112,7 @@ class ContainerWriter {
   void keep_reserve();
   std::string cut(std::string error);
 
+  std::string begin(int fd, const std::string& path);
   std::string write_header();
 
   std::unique_ptr<ByteSink> sink_;

@@ -39,6 +39,7 @@ class FileNames {
   // A file that another drainer began: never to be replaced, and from now on no existing file is.
   void adopted(const std::string& path);
   const std::string& wanted() const { return wanted_; }
+  bool keeps_existing();
 
  private:
   // The name asked for with words in it, and with a number from the second on.
@@ -154,6 +155,7 @@ class Session {
   void write(const Job& job, Encoded* out);
   std::string append(std::span<const char> chunk);
   std::string open_file();
+  std::string create_file();
   std::string open_stream();
   std::string spill(const std::string& why);
   std::string all_signatures() const;

@@ -120,10 +120,7 @@ std::string Session::spill(const std::string& why) {
   if (settings_.spill.empty()) return why;
   status_.error("stream", why + "; recording goes on in a file", process_.pid);
   file_.leave();
-  const std::string path = names_.claim(process_.pid);
-  snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", path.c_str());
-  trace_is(path);
-  std::string error = file_.create(path);
+  std::string error = create_file();
   const bool whole = !stream_taken_ && !adopted_;  // the receiver has nothing: what it did not take is all there is
   if (!whole || untaken.empty()) {
     remarks_written_ = 0;  // a trace of its own says everything
@@ -153,12 +150,21 @@ std::string Session::spill(const std::string& why) {
 std::string Session::open_file() {
   if (earlier_.valid()) earlier_.wait();
   if (settings_.receivers) return open_stream();
-  const std::string path = names_.claim(process_.pid);
-  // Said before it exists: a successor must find the file, whenever and wherever it starts.
-  snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", path.c_str());
-  trace_is(path);
-  std::string error = file_.create(path);
+  const std::string error = create_file();
   return error.empty() ? begin_file() : error;
+}
+
+// Another recording may take a name between the look at it and the file: then this one goes on to the next name.
+std::string Session::create_file() {
+  for (;;) {
+    const std::string path = names_.claim(process_.pid);
+    // Said before it exists: a successor must find the file, whenever and wherever it starts.
+    snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", path.c_str());
+    trace_is(path);
+    const bool beside = names_.keeps_existing();
+    const std::string error = beside ? file_.create_beside(path) : file_.create(path);
+    if (error.empty() || !beside || errno != EEXIST) return error;
+  }
 }
 
 std::string Session::begin_file() {

@@ -38,6 +38,11 @@ void FileNames::adopted(const std::string& path) {
   keep_existing_ = true;
 }
 
+bool FileNames::keeps_existing() {
+  std::lock_guard guard(lock_);
+  return keep_existing_;
+}
+
 void Remarks::annotate(std::string json) {
   std::lock_guard guard(lock_);
   annotations_.push_back(std::move(json));

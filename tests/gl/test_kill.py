@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 
 from drawtap.capture import launch
+from drawtap.commands.record import outcome
 from drawtap.parts import TAP, part
 from shared import run_drawtap, steps
 
@@ -514,6 +515,52 @@ def test_a_name_that_another_recording_took_is_said_and_left(killed: Killed) -> 
     done = _recorded(killed, "-o", str(killed.trace), "--force", "--", "cp", __file__, str(killed.trace))
     assert "is of another recording" in done.stderr and "no calls" in done.stderr
     assert killed.trace.read_bytes() == Path(__file__).read_bytes()
+
+
+# Takes a name just after the drainer has seen that it is free.
+BETWEEN = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+int access(const char* path, int how) {
+  const int answer = ((int (*)(const char*, int))dlsym(RTLD_NEXT, "access"))(path, how), error = errno;
+  if (answer && !strcmp(program_invocation_short_name, "drawtap-drain") && strstr(path, "/taken.dtap")) {
+    const int other = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (other < 0 || write(other, "another", 7) != 7) _exit(9);
+    close(other);
+  }
+  errno = error;
+  return answer;
+}
+"""
+
+
+def test_a_name_that_another_recording_takes_in_the_same_instant_is_left(killed: Killed) -> None:
+    trace, source, between = (killed.folder / name for name in ("taken.dtap", "between.c", "between.so"))
+    source.write_text(BETWEEN)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", between, source, "-ldl"], check=True)
+    program = "import ctypes; ctypes.CDLL('libEGL.so.1').eglGetError()"
+    command = [sys.executable, "-m", "drawtap", "record", "-o", trace, "--", sys.executable, "-c", program]
+    environment = {**os.environ, "LD_PRELOAD": str(between)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert trace.read_bytes() == b"another"
+    (own,) = killed.folder.glob("taken-*.dtap")
+    assert f"{trace} is of another recording; this one went to {own.name}" in done.stderr
+    assert "eglGetError" in run_drawtap("list", own).stdout
+
+
+def test_a_file_that_is_gone_before_the_summary_is_said_without_guesses(tmp_path: Path) -> None:
+    trace = tmp_path / "t.dtap"
+    program = "import ctypes; ctypes.CDLL('libEGL.so.1').eglGetError()"
+    recording = launch.record([sys.executable, "-c", program], trace)
+    trace.unlink()
+    calls, whole, verdicts = outcome(recording, trace)
+    assert (calls, whole) == (0, False)
+    assert len(verdicts) == 1 and "cannot be read" in verdicts[0].finding
 
 
 def test_a_file_that_another_one_replaces_before_the_end_is_said(killed: Killed) -> None:

@@ -472,11 +472,12 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
 
     Why there is none, for one. Frames that the user chose to leave out are not missing.
     """
-    calls, whole = 0, not recording.refused
+    calls, whole, unread = 0, not recording.refused, False
     verdicts: list[Verdict] = []
     # On a full disk not even the beginning of a file may be there: the recorder's message says so.
     for file in recording.files if not recording.messages else filter(Path.exists, recording.files):
         data, lines = _file_verdicts(file, frame_end)
+        unread = unread or not data
         whole = whole and bool(data.get("complete"))
         verdicts += lines
         own = _number(data, "calls")
@@ -492,17 +493,12 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
         verdicts.append(_sent_verdict(sent))
     if not calls:
         verdicts = [v for v in verdicts if v.severity != "ok"]
-        verdicts.append(
-            Verdict(
-                "warning",
-                "recorded",
-                "no calls"
-                + ("" if recording.files or not target or target.exists() else f"; {target} was not written"),
-            )
-        )
+        if not unread:  # else it had calls perhaps
+            gone = "" if recording.files or not target or target.exists() else f"; {target} was not written"
+            verdicts.append(Verdict("warning", "recorded", f"no calls{gone}"))
         if recording.left_out:
             verdicts.append(_left_out(recording))
-        elif not recording.messages and not recording.refused:  # else the recorder knows why
+        elif not unread and not recording.messages and not recording.refused:  # else the recorder knows why
             from drawtap.capture import doctor
 
             verdicts += verdicts_of(doctor.missing_calls(recording.program, recording.libraries, recording.tapped))
