@@ -581,6 +581,13 @@ def test_names_need_not_be_text_and_folders_may_be_deep(killed: Killed) -> None:
     done = _recorded(killed, "-o", name, "--force", "--", *_returning(killed), os.fsdecode(b"\xfe"), TMPDIR=str(deep))
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("\u2713 recorded") and "!" not in done.stderr
+    judged = subprocess.run(
+        [sys.executable, "-m", "drawtap", "checklist", killed.folder / name, "--json"],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},  # there Python writes the bytes of names as they are
+        check=False,
+    )
+    assert json.loads(judged.stdout.decode())["trace"] == "\ufffd.dtap"
     (killed.folder / name).rename(killed.trace)
     assert "\ufffd" in str(killed.info()["annotations"])
     assert not list(deep.iterdir())

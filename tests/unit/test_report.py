@@ -487,6 +487,13 @@ def test_color(monkeypatch):
     assert "\x1b[1m" in shown(Rows(("a",), [(1,)]), color=True)
 
 
+@pytest.mark.parametrize("result", [Facts({"file": "\udce4.dtap"}, {}), Rows(("file",), [("\udce4.dtap",)])])
+def test_json_is_utf8_whatever_the_names_of_files_are(result):
+    out = io.StringIO()
+    write_json(result, out)
+    assert json.loads(out.getvalue().encode()) in ({"file": "\ufffd.dtap"}, [{"file": "\ufffd.dtap"}])
+
+
 def test_json():
     out = io.StringIO()
     write_json(Rows(("a", "b"), iter([(1, b"\x00\x01"), (float("nan"), [1, {"x": 2}])])), out)

@@ -6,6 +6,7 @@ import binascii
 import contextlib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TextIO
@@ -15,6 +16,7 @@ from drawtap.output.result import ExitStatus, Facts, Lines, Rows, Sheets, Text, 
 _BATCH = 4096  # rows that become text at once
 _SCALARS = frozenset({bool, float, int, str, type(None)})
 _COLUMN = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",\n", ": "))
+_HALVES = re.compile("[\ud800-\udfff]")  # Python's characters for bytes of a file's name that are no UTF-8
 
 
 def write_json(result: object, stream: TextIO) -> None:
@@ -67,13 +69,18 @@ def _cells(column: list[object]) -> list[str]:
     if _SCALARS.issuperset(map(type, column)):
         with contextlib.suppress(ValueError):  # for numbers that JSON does not know
             # All of them as one text, in lines: no value has a line's end inside.
-            return _COLUMN.encode(column)[1:-1].split(_COLUMN.item_separator)
+            return _readable(_COLUMN.encode(column))[1:-1].split(_COLUMN.item_separator)
     return [dumps(value) for value in column]
 
 
 def dumps(value: object, *, indent: int | None = None) -> str:
     """Return `value` as JSON text."""
-    return json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False)
+    return _readable(json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False))
+
+
+def _readable(text: str) -> str:
+    # JSON is UTF-8, whatever the names of files are.
+    return text if text.isascii() else _HALVES.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _plain(value: object) -> object:
