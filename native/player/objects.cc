@@ -6,6 +6,7 @@
 
 #include "../common/json.h"
 #include "../mirror/frame_image.h"
+#include "../mirror/texture_targets.h"
 #include "attachments.h"
 #include "buffers.h"
 #include "depth_copy.h"
@@ -22,19 +23,8 @@ bool has_layers(uint32_t target) {
   return target == GL_TEXTURE_3D || target == GL_TEXTURE_2D_ARRAY || target == GL_TEXTURE_CUBE_MAP_ARRAY;
 }
 uint32_t binding_of(uint32_t target) {
-  static const uint32_t pairs[][2] = {{GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D},
-                                      {GL_TEXTURE_CUBE_MAP, GL_TEXTURE_BINDING_CUBE_MAP},
-                                      {GL_TEXTURE_3D, GL_TEXTURE_BINDING_3D},
-                                      {GL_TEXTURE_2D_ARRAY, GL_TEXTURE_BINDING_2D_ARRAY},
-                                      {GL_TEXTURE_1D, GL_TEXTURE_BINDING_1D},
-                                      {GL_TEXTURE_1D_ARRAY, GL_TEXTURE_BINDING_1D_ARRAY},
-                                      {GL_TEXTURE_RECTANGLE, GL_TEXTURE_BINDING_RECTANGLE},
-                                      {GL_TEXTURE_2D_MULTISAMPLE, GL_TEXTURE_BINDING_2D_MULTISAMPLE},
-                                      {GL_TEXTURE_2D_MULTISAMPLE_ARRAY, GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY},
-                                      {GL_TEXTURE_CUBE_MAP_ARRAY, GL_TEXTURE_BINDING_CUBE_MAP_ARRAY},
-                                      {GL_TEXTURE_EXTERNAL_OES, GL_TEXTURE_BINDING_EXTERNAL_OES}};
-  for (auto& pair : pairs)
-    if (pair[0] == target) return pair[1];
+  for (auto& kind : gl::TEXTURE_TARGETS)
+    if (kind.target == target) return kind.binding;
   return 0;
 }
 

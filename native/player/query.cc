@@ -139,17 +139,41 @@ class Asker {
     for (unsigned i = 0; i < list.count; ++i)
       if (!unknown[i]) unknown[i] = !ask(list.queries[i]);
   }
-
   void ask_list(Way way, const std::string& prefix, auto&& integers, auto&& reals) {
-    const bool depends = way == ASK_ATTACHMENT || way == ASK_PROGRAM || way == ASK_LEVEL || way == ASK_TEXTURE;
+    // Objects of these ways differ in the questions that they answer.
+    const bool differ = way == ASK_ATTACHMENT || way == ASK_PROGRAM || way == ASK_LEVEL || way == ASK_TEXTURE;
     each_query(way, [&](const Query& q) {
-      const std::string path = prefix + q.name;
-      return !wanted(path) ||
-             answer(
-                 q, path, [&](int32_t* v) { integers(q.pname, v); }, [&](float* v) { reals(q.pname, v); }) ||
-             depends;
+      std::string path = prefix + q.name;
+      if (!wanted(path)) return true;
+      return answer(q, path, [&](int32_t* v) { integers(q.pname, v); }, [&](float* v) { reals(q.pname, v); }) || differ;
     });
   }
+  void ask_list(Way way, const std::string& prefix, auto&& integers) {
+    ask_list(way, prefix, integers, [](uint32_t, float*) {});
+  }
+  // An answer of the current context, by glGet.
+  bool answer_current(const Query& q, const std::string& path) {
+    return answer(
+        q, path, [&](int32_t* v) { driver::glGetIntegerv(q.pname, v); },
+        [&](float* v) { driver::glGetFloatv(q.pname, v); });
+  }
+  bool answer_long(const std::string& path, auto&& longs) {
+    int64_t v[4] = {};
+    longs(v);
+    if (!ok()) return false;
+    line(path, std::to_string(v[0]));
+    return true;
+  }
+  // The driver's answer about a capability, which it has just given.
+  bool answer_flag(const std::string& path, uint8_t on) {
+    if (!ok()) return false;
+    line(path, on ? "true" : "false");
+    return true;
+  }
+  static std::string element(const char* list, uint32_t i) {
+    return std::string(list) + "[" + std::to_string(i) + "].";
+  }
+  uint32_t limit(uint32_t pname, int32_t most) { return static_cast<uint32_t>(std::clamp(integer(pname), 0, most)); }
 
   void strings() {
     static const struct {
@@ -168,29 +192,20 @@ class Asker {
 
   void plain() {
     each_query(ASK_GET, [&](const Query& q) {
-      const std::string path = (q.limit ? "limits." : "context.") + std::string(q.name);
+      std::string path = (q.limit ? "limits." : "context.") + std::string(q.name);
       if (!wanted(path)) return true;
-      if (q.kind != K_LONG || !driver::glGetInteger64v || c_->version < 30)
-        return answer(
-                   q, path, [&](int32_t* v) { driver::glGetIntegerv(q.pname, v); },
-                   [&](float* v) { driver::glGetFloatv(q.pname, v); }) ||
-               !q.count;
-      int64_t v[4] = {};
-      driver::glGetInteger64v(q.pname, v);
-      const bool known = ok();
-      if (known) line(path, std::to_string(v[0]));
-      return known || !q.count;
+      const bool is_long = q.kind == K_LONG && driver::glGetInteger64v && c_->version >= 30;
+      const bool known = is_long ? answer_long(path, [&](int64_t* v) { driver::glGetInteger64v(q.pname, v); })
+                                 : answer_current(q, path);
+      return known || !q.count;  // a count that is 0 now may be another later
     });
     caps(ASK_ENABLED, "context.enabled.", driver::glIsEnabled);
   }
 
   void caps(Way way, const std::string& prefix, uint8_t (*is)(uint32_t)) {
     each_query(way, [&](const Query& q) {
-      const std::string path = prefix + q.name;
-      if (!wanted(path)) return true;
-      const bool on = is(q.pname), known = ok();
-      if (known) line(path, on ? "true" : "false");
-      return known;
+      std::string path = prefix + q.name;
+      return !wanted(path) || answer_flag(path, is(q.pname));
     });
   }
 
@@ -217,10 +232,7 @@ class Asker {
           empty[index] = !v[0];
           if (known && v[0]) line(path, value_of(q, v, 1));
         } else if (q.kind == K_LONG && driver::glGetInteger64i_v) {
-          int64_t v[4] = {};
-          driver::glGetInteger64i_v(q.pname, index, v);
-          known = ok();
-          if (known) line(path, std::to_string(v[0]));
+          known = answer_long(path, [&](int64_t* v) { driver::glGetInteger64i_v(q.pname, index, v); });
         } else {
           known = answer(
               q, path, [&](int32_t* v) { driver::glGetIntegeri_v(q.pname, index, v); },
@@ -238,8 +250,7 @@ class Asker {
       auto& each = g_indexed_enabled[i];
       for (int32_t k = 0, n = std::clamp(integer(each.limit), 0, 1024); k < n; ++k) {
         uint8_t on = driver::glIsEnabledi(each.query.pname, static_cast<uint32_t>(k));
-        if (!ok()) break;
-        line(std::string("context.enabled.") + each.query.name + "[" + std::to_string(k) + "]", on ? "true" : "false");
+        if (!answer_flag(std::string("context.enabled.") + each.query.name + "[" + std::to_string(k) + "]", on)) break;
       }
     }
   }
@@ -258,7 +269,7 @@ class Asker {
         driver::glActiveTexture(unit);
       else if (u)
         break;
-      std::string prefix = "context.texture_units[" + std::to_string(u) + "].";
+      std::string prefix = element("context.texture_units", static_cast<uint32_t>(u));
       std::vector<std::pair<const Query*, int32_t>> bound;
       bool any = u == 0 || unit == active;
       each_query(ASK_UNIT, [&](const Query& q) {
@@ -274,10 +285,7 @@ class Asker {
         for (auto& [q, v] : bound) line(prefix + q->name, value_of(*q, &v, 1));
       if (u < coordinates)
         each_query(ASK_UNIT, [&](const Query& q) {
-          return q.kind != K_FLOAT || !wanted(prefix + q.name) ||
-                 answer(
-                     q, prefix + q.name, [&](int32_t* v) { driver::glGetIntegerv(q.pname, v); },
-                     [&](float* v) { driver::glGetFloatv(q.pname, v); });
+          return q.kind != K_FLOAT || !wanted(prefix + q.name) || answer_current(q, prefix + q.name);
         });
       if (u < fixed) {
         caps(ASK_UNIT_ENABLED, prefix + "enabled.", driver::glIsEnabled);
@@ -300,9 +308,9 @@ class Asker {
       auto was = static_cast<uint32_t>(integer(GL_CLIENT_ACTIVE_TEXTURE, GL_TEXTURE0));
       for (int u = 0; u < coordinates; ++u) {
         driver::glClientActiveTexture(GL_TEXTURE0 + static_cast<uint32_t>(u));
-        std::string prefix = "context.texture_units[" + std::to_string(u) + "].";
+        std::string prefix = element("context.texture_units", static_cast<uint32_t>(u));
         uint8_t on = driver::glIsEnabled(GL_TEXTURE_COORD_ARRAY);
-        if (ok()) line(prefix + "enabled.GL_TEXTURE_COORD_ARRAY", on ? "true" : "false");
+        answer_flag(prefix + "enabled.GL_TEXTURE_COORD_ARRAY", on);
         ask_list(
             ASK_COORDINATES, prefix, [&](uint32_t pname, int32_t* v) { driver::glGetIntegerv(pname, v); },
             [&](uint32_t pname, float* v) { driver::glGetFloatv(pname, v); });
@@ -314,14 +322,13 @@ class Asker {
 
   void fixed_function() {
     auto none = [](uint32_t, int32_t*) {};
-    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(GL_MAX_LIGHTS), 0, 32));
-         driver::glGetLightfv && i < n; ++i)
-      ask_list(ASK_LIGHT, "context.lights[" + std::to_string(i) + "].", none,
+    for (uint32_t i = 0, n = limit(GL_MAX_LIGHTS, 32); driver::glGetLightfv && i < n; ++i)
+      ask_list(ASK_LIGHT, element("context.lights", i), none,
                [&](uint32_t pname, float* v) { driver::glGetLightfv(GL_LIGHT0 + i, pname, v); });
     for (uint32_t face = 0; driver::glGetMaterialfv && face < 2; ++face)
       ask_list(ASK_MATERIAL, std::string("context.materials.") + (face ? "GL_BACK." : "GL_FRONT."), none,
                [&](uint32_t pname, float* v) { driver::glGetMaterialfv(GL_FRONT + face, pname, v); });
-    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(GL_MAX_CLIP_DISTANCES), 0, 32)); i < n; ++i) {
+    for (uint32_t i = 0, n = limit(GL_MAX_CLIP_DISTANCES, 32); i < n; ++i) {
       double d[4] = {};
       float f[4] = {};
       if (c_->api == 1 && driver::glGetClipPlane) {
@@ -354,7 +361,7 @@ class Asker {
     if (!driver::glGetVertexAttribiv || !driver::glGetVertexAttribfv || !driver::glGetVertexAttribPointerv ||
         c_->version < 20)
       return;
-    auto attributes = static_cast<uint32_t>(std::clamp(integer(GL_MAX_VERTEX_ATTRIBS), 0, 256));
+    auto attributes = limit(GL_MAX_VERTEX_ATTRIBS, 256);
     for (uint32_t i = 0; i < attributes; ++i) {
       if (i == 0 && legacy_) continue;  // it is no state there
       float v[4] = {};
@@ -374,7 +381,7 @@ class Asker {
         if (!ok()) continue;
         bound = now;
       }
-      std::string prefix = "context.vertex_arrays[" + std::to_string(was) + "].";
+      std::string prefix = element("context.vertex_arrays", was);
       line(prefix + "GL_ELEMENT_ARRAY_BUFFER_BINDING",
            std::to_string(recorded(BUFFER, static_cast<uint32_t>(integer(GL_ELEMENT_ARRAY_BUFFER_BINDING)))));
       for (uint32_t i = 0; i < attributes; ++i) {
@@ -384,7 +391,7 @@ class Asker {
         driver::glGetVertexAttribiv(i, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &buffer);
         driver::glGetVertexAttribPointerv(i, GL_VERTEX_ATTRIB_ARRAY_POINTER, &at);
         if (!ok() || (!enabled && !buffer && !at)) continue;  // as it was in the beginning
-        std::string path = prefix + "attributes[" + std::to_string(i) + "].";
+        std::string path = prefix + element("attributes", i);
         ask_list(
             ASK_ATTRIBUTE, path, [&](uint32_t pname, int32_t* v) { driver::glGetVertexAttribiv(i, pname, v); },
             [&](uint32_t pname, float* v) { driver::glGetVertexAttribfv(i, pname, v); });
@@ -415,7 +422,7 @@ class Asker {
       } else if (now != draw) {
         continue;
       }
-      std::string prefix = "context.framebuffers[" + std::to_string(was) + "].";
+      std::string prefix = element("context.framebuffers", was);
       // Without a surface there is no default framebuffer: the driver answers of none.
       if (draws && (now || driver::eglGetCurrentSurface(EGL_READ)))
         buffer_of(prefix + "GL_READ_BUFFER", GL_READ_BUFFER);
@@ -444,14 +451,13 @@ class Asker {
         if (ok())
           line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME",
                std::to_string(recorded(type == GL_TEXTURE ? TEXTURE : RENDERBUFFER, static_cast<uint32_t>(name))));
-        auto& list = g_queries[ASK_ATTACHMENT];
-        for (unsigned k = 0; k < list.count; ++k) {
-          const Query& q = list.queries[k];
-          if (q.pname == GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME) continue;
+        each_query(ASK_ATTACHMENT, [&](const Query& q) {
+          if (q.pname == GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME) return true;
           int32_t v[4] = {};
           driver::glGetFramebufferAttachmentParameteriv(target, point, q.pname, v);
           if (ok() && !(q.kind == K_ENUM && !v[0])) line(path + q.name, value_of(q, v, 1));
-        }
+          return true;
+        });
       }
     }
     if (driver::glBindFramebuffer) {
@@ -475,18 +481,16 @@ class Asker {
     if (wanted("share.buffers[")) buffers();
     if (wanted("share.textures[")) textures();
     if (wanted("share.renderbuffers[")) renderbuffers();
-    auto none = [](uint32_t, float*) {};
     if (driver::glGetSamplerParameteriv && driver::glGetSamplerParameterfv && c_->version >= 30)
       for (auto& [was, now] : objects(SAMPLER, driver::glIsSampler, {}))
         ask_list(
-            ASK_SAMPLER, "share.samplers[" + std::to_string(was) + "].",
+            ASK_SAMPLER, element("share.samplers", was),
             [&, s = now](uint32_t pname, int32_t* v) { driver::glGetSamplerParameteriv(s, pname, v); },
             [&, s = now](uint32_t pname, float* v) { driver::glGetSamplerParameterfv(s, pname, v); });
     if (driver::glGetProgramPipelineiv && c_->version >= 31)
       for (auto& [was, now] : objects(PIPELINE, driver::glIsProgramPipeline, {}))
-        ask_list(
-            ASK_PIPELINE, "context.pipelines[" + std::to_string(was) + "].",
-            [&, o = now](uint32_t pname, int32_t* v) { driver::glGetProgramPipelineiv(o, pname, v); }, none);
+        ask_list(ASK_PIPELINE, element("context.pipelines", was),
+                 [&, o = now](uint32_t pname, int32_t* v) { driver::glGetProgramPipelineiv(o, pname, v); });
     if (c_->version >= 20) programs();
   }
 
@@ -499,19 +503,16 @@ class Asker {
          objects(BUFFER, driver::glIsBuffer, {bound, static_cast<uint32_t>(integer(GL_ARRAY_BUFFER_BINDING))})) {
       driver::glBindBuffer(target, now);
       if (!ok()) continue;
-      std::string prefix = "share.buffers[" + std::to_string(was) + "].";
-      ask_list(
-          ASK_BUFFER, prefix,
-          [&](uint32_t pname, int32_t* v) {
-            if (driver::glGetBufferParameteri64v && c_->version >= 32) {
-              int64_t l = 0;
-              driver::glGetBufferParameteri64v(target, pname, &l);
-              v[0] = static_cast<int32_t>(l);
-            } else {
-              driver::glGetBufferParameteriv(target, pname, v);
-            }
-          },
-          [](uint32_t, float*) {});
+      std::string prefix = element("share.buffers", was);
+      ask_list(ASK_BUFFER, prefix, [&](uint32_t pname, int32_t* v) {
+        if (driver::glGetBufferParameteri64v && c_->version >= 32) {
+          int64_t l = 0;
+          driver::glGetBufferParameteri64v(target, pname, &l);
+          v[0] = static_cast<int32_t>(l);
+        } else {
+          driver::glGetBufferParameteriv(target, pname, v);
+        }
+      });
     }
     driver::glBindBuffer(target, bound);
     ok();
@@ -523,10 +524,8 @@ class Asker {
     for (auto& [was, now] : objects(RENDERBUFFER, driver::glIsRenderbuffer, {bound})) {
       driver::glBindRenderbuffer(GL_RENDERBUFFER, now);
       if (!ok()) continue;
-      ask_list(
-          ASK_RENDERBUFFER, "share.renderbuffers[" + std::to_string(was) + "].",
-          [&](uint32_t pname, int32_t* v) { driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, pname, v); },
-          [](uint32_t, float*) {});
+      ask_list(ASK_RENDERBUFFER, element("share.renderbuffers", was),
+               [&](uint32_t pname, int32_t* v) { driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, pname, v); });
     }
     driver::glBindRenderbuffer(GL_RENDERBUFFER, bound);
     ok();
@@ -555,7 +554,7 @@ class Asker {
         }
       }
       if (!target) continue;
-      std::string prefix = "share.textures[" + std::to_string(was) + "].";
+      std::string prefix = element("share.textures", was);
       line(prefix + "target", json_text(target->name));
       bool sampled = target->target != GL_TEXTURE_BUFFER;
       if (sampled)
@@ -572,9 +571,8 @@ class Asker {
           if (!ok() || !width) break;
           std::string path =
               prefix + (cube ? std::string(FACES[face]) + "." : "") + "levels[" + std::to_string(l) + "].";
-          ask_list(
-              ASK_LEVEL, path, [&](uint32_t pname, int32_t* v) { driver::glGetTexLevelParameteriv(at, l, pname, v); },
-              [](uint32_t, float*) {});
+          ask_list(ASK_LEVEL, path,
+                   [&](uint32_t pname, int32_t* v) { driver::glGetTexLevelParameteriv(at, l, pname, v); });
           if (target->target == GL_TEXTURE_2D_MULTISAMPLE || target->target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY ||
               !sampled)
             break;
@@ -587,19 +585,16 @@ class Asker {
 
   void programs() {
     if (!driver::glGetShaderiv || !driver::glGetProgramiv || !driver::glGetAttachedShaders) return;
-    auto none = [](uint32_t, float*) {};
     if (wanted("share.shaders["))
       for (auto& [was, now] : objects(PROGRAM, driver::glIsShader, {}))
-        ask_list(
-            ASK_SHADER, "share.shaders[" + std::to_string(was) + "].",
-            [&, o = now](uint32_t pname, int32_t* v) { driver::glGetShaderiv(o, pname, v); }, none);
+        ask_list(ASK_SHADER, element("share.shaders", was),
+                 [&, o = now](uint32_t pname, int32_t* v) { driver::glGetShaderiv(o, pname, v); });
     if (!wanted("share.programs[")) return;
     for (auto& [was, now] :
          objects(PROGRAM, driver::glIsProgram, {static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM))})) {
-      std::string prefix = "share.programs[" + std::to_string(was) + "].";
+      std::string prefix = element("share.programs", was);
       if (!wanted(prefix)) continue;
-      ask_list(
-          ASK_PROGRAM, prefix, [&, o = now](uint32_t pname, int32_t* v) { driver::glGetProgramiv(o, pname, v); }, none);
+      ask_list(ASK_PROGRAM, prefix, [&, o = now](uint32_t pname, int32_t* v) { driver::glGetProgramiv(o, pname, v); });
       uint32_t names[32];
       int32_t count = 0;
       driver::glGetAttachedShaders(now, 32, &count, names);
@@ -655,10 +650,8 @@ class Asker {
       auto index = static_cast<uint32_t>(i);
       driver::glGetActiveUniformBlockName(program, index, sizeof name, &length, name);
       if (!ok()) continue;
-      ask_list(
-          ASK_BLOCK, prefix + "uniform_blocks[" + json_text(name) + "].",
-          [&](uint32_t pname, int32_t* v) { driver::glGetActiveUniformBlockiv(program, index, pname, v); },
-          [](uint32_t, float*) {});
+      ask_list(ASK_BLOCK, prefix + "uniform_blocks[" + json_text(name) + "].",
+               [&](uint32_t pname, int32_t* v) { driver::glGetActiveUniformBlockiv(program, index, pname, v); });
     }
   }
 

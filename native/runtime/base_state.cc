@@ -1,6 +1,7 @@
 // The settings of a context: capabilities, rasterisation, bindings, and the state of fixed functions.
 #include <stdlib.h>
 
+#include "../mirror/texture_targets.h"
 #include "base.h"
 #include "told.h"
 #include "gl_enums.h"
@@ -282,20 +283,6 @@ void Base::take_blending() {
 // ---- bindings -----------------------------------------------------------------------------------
 
 void Base::take_units() {
-  struct Point {
-    uint32_t target, binding, gl, es;
-  };
-  static const Point points[] = {{GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D, 11, 10},
-                                 {GL_TEXTURE_CUBE_MAP, GL_TEXTURE_BINDING_CUBE_MAP, 13, 20},
-                                 {GL_TEXTURE_3D, GL_TEXTURE_BINDING_3D, 12, 30},
-                                 {GL_TEXTURE_2D_ARRAY, GL_TEXTURE_BINDING_2D_ARRAY, 30, 30},
-                                 {GL_TEXTURE_1D, GL_TEXTURE_BINDING_1D, 11, 0},
-                                 {GL_TEXTURE_1D_ARRAY, GL_TEXTURE_BINDING_1D_ARRAY, 30, 0},
-                                 {GL_TEXTURE_RECTANGLE, GL_TEXTURE_BINDING_RECTANGLE, 31, 0},
-                                 {GL_TEXTURE_BUFFER, GL_TEXTURE_BINDING_BUFFER, 31, 32},
-                                 {GL_TEXTURE_CUBE_MAP_ARRAY, GL_TEXTURE_BINDING_CUBE_MAP_ARRAY, 40, 32},
-                                 {GL_TEXTURE_2D_MULTISAMPLE, GL_TEXTURE_BINDING_2D_MULTISAMPLE, 32, 31},
-                                 {GL_TEXTURE_2D_MULTISAMPLE_ARRAY, GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY, 32, 32}};
   const bool many = has(13, 10);
   const uint32_t active = many ? (uint32_t)get(GL_ACTIVE_TEXTURE, GL_TEXTURE0) : GL_TEXTURE0;
   int32_t units = has(20, 20) ? get(GL_MAX_COMBINED_TEXTURE_IMAGE_UNITS, 8) : many ? get(GL_MAX_TEXTURE_UNITS, 1) : 1;
@@ -307,7 +294,7 @@ void Base::take_units() {
       there = true;
     };
     if (many) d.glActiveTexture(GL_TEXTURE0 + (uint32_t)u);
-    for (auto& p : points) {
+    for (auto& p : TEXTURE_TARGETS) {
       if (!has(p.gl, p.es)) continue;
       const int32_t name = get(p.binding);
       if (!name && !c->in_recording) continue;
