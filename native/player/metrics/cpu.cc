@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "measure.h"
+#include "table_backend.h"
 
 namespace dt::play::metrics {
 namespace {
@@ -73,8 +73,9 @@ double read(CpuFigure what) {
 
 class CpuSource : public ReadSource {
  public:
-  CpuSource(const std::vector<int>& numbers, std::vector<CpuFigure> what)
-      : ReadSource(numbers), what_(std::move(what)), from_(what_.size()) {
+  CpuSource(const std::vector<int>& numbers, const std::vector<const CpuMetric*>& metrics)
+      : ReadSource(numbers), from_(metrics.size()) {
+    for (auto* metric : metrics) what_.push_back(metric->what);
     // Clocks are read closest to what is measured, files farthest.
     for (size_t i = 0; i < what_.size(); ++i) order_.push_back(i);
     std::sort(order_.begin(), order_.end(), [this](size_t a, size_t b) { return what_[a] < what_[b]; });
@@ -100,27 +101,16 @@ class CpuSource : public ReadSource {
   std::vector<size_t> order_;
 };
 
-class Cpu : public Backend {
+class Cpu : public TableBackend<CPU_METRICS> {
  public:
-  Cpu() : Backend("cpu") {}
+  Cpu() : TableBackend("cpu") {}
   bool per_context() const override { return false; }
   std::string reason() override { return ""; }
-  std::vector<Offer> offers() override {
-    std::vector<Offer> out;
-    for (auto& k : CPU_METRICS) out.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
-    return out;
-  }
-  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
-                                 std::string& why) override {
-    std::vector<CpuFigure> what;
-    for (int n : numbers) {
-      const CpuMetric* metric = nullptr;
-      for (auto& k : CPU_METRICS)
-        if (all[static_cast<size_t>(n)].spec == k.spec) metric = &k;
-      if (!metric) return why = "there is no " + all[static_cast<size_t>(n)].spec, nullptr;
-      what.push_back(metric->what);
-    }
-    return std::make_unique<CpuSource>(numbers, std::move(what));
+
+ private:
+  std::unique_ptr<Source> measuring(const std::vector<int>& numbers, const std::vector<const CpuMetric*>& metrics,
+                                    std::string&) override {
+    return std::make_unique<CpuSource>(numbers, metrics);
   }
 } g_cpu;
 

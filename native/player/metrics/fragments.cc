@@ -12,6 +12,7 @@
 // put an integer for each two by two pixels into a list in a storage block, or many of them into a plane. Overdraw is
 // the sum of such pictures over a frame.
 #include "fragment_source.h"
+#include "table_backend.h"
 
 namespace dt::play::metrics {
 namespace fragments {
@@ -52,6 +53,7 @@ using namespace fragments;
 struct FragmentMetric {
   const char *spec, *group, *unit;
   What what;
+  const char* type = "";
 };
 const FragmentMetric FRAGMENT_METRICS[] = {
     {"generated", "count", "count", GENERATED},
@@ -72,38 +74,24 @@ const FragmentMetric FRAGMENT_METRICS[] = {
     {"above_4", "overdraw", "percent", ABOVE_4},
     {"above_8", "overdraw", "percent", ABOVE_8},
 };
-const FragmentMetric* metric_of(const std::string& spec) {
-  for (auto& k : FRAGMENT_METRICS)
-    if (spec == k.spec) return &k;
-  return nullptr;
-}
 
-class Fragments : public Backend {
+class Fragments : public TableBackend<FRAGMENT_METRICS> {
  public:
-  Fragments() : Backend("fragments") {}
+  Fragments() : TableBackend("fragments") {}
   std::string reason() override { return current_context() ? "" : "there is no context"; }
-  std::vector<Offer> offers() override {
-    std::vector<Offer> out;
-    for (auto& k : FRAGMENT_METRICS)
-      if (no_metric(k.what).empty()) out.push_back({k.spec, k.group, k.spec, "", k.unit, ""});
-    return out;
-  }
   std::vector<std::pair<std::string, std::string>> refusals() override {
-    std::vector<std::pair<std::string, std::string>> out;
-    for (auto& k : FRAGMENT_METRICS)
-      if (std::string why = no_metric(k.what); !why.empty()) out.emplace_back(k.spec, why);
+    auto out = TableBackend::refusals();
     for (auto* spec : {"culled", "failed_stencil", "failed_depth"})
       out.emplace_back(spec, "draws of OpenGL have it one by one: drawtap image FILE CALL --overlay");
     return out;
   }
-  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
-                                 std::string& why) override {
+
+ private:
+  std::string refusal(const FragmentMetric& metric) override { return no_metric(metric.what); }
+  std::unique_ptr<Source> measuring(const std::vector<int>& numbers, const std::vector<const FragmentMetric*>& metrics,
+                                    std::string&) override {
     std::vector<FragmentSource::Entry> entries;
-    for (int n : numbers) {
-      const FragmentMetric* k = metric_of(all[static_cast<size_t>(n)].spec);
-      if (!k) return why = "there is no " + all[static_cast<size_t>(n)].spec, nullptr;
-      entries.push_back({n, k->what});
-    }
+    for (size_t i = 0; i < numbers.size(); ++i) entries.push_back({numbers[i], metrics[i]->what});
     return std::make_unique<FragmentSource>(numbers, std::move(entries));
   }
 } g_fragments;

@@ -16,6 +16,7 @@
 #include "geometry_twins.h"
 #include "mesh.h"
 #include "source.h"
+#include "table_backend.h"
 #include "uniform.h"
 #include "call_shapes.h"
 #include "gl_enums.h"
@@ -63,6 +64,7 @@ enum GeometryFigure : uint8_t {
 struct GeometryMetric {
   const char *group, *spec;
   Part part;
+  const char *type = "sum", *unit = "count";
 };
 const GeometryMetric GEOMETRY_METRICS[WHATS] = {
     {"primitives", "submitted", PRIMITIVES},
@@ -690,26 +692,17 @@ void GeometrySource::deliver(Sink& to, const Result& r) {
   }
 }
 
-class Geometry : public Backend {
+class Geometry : public TableBackend<GEOMETRY_METRICS> {
  public:
-  Geometry() : Backend("geometry") {}
+  Geometry() : TableBackend("geometry") {}
   std::string reason() override { return current_context() ? "" : "there is no context"; }
-  std::vector<Offer> offers() override {
-    std::vector<Offer> out;
-    for (auto& k : GEOMETRY_METRICS) out.push_back({k.spec, k.group, k.spec, "sum", "count", ""});
-    return out;
-  }
   std::string group_of(const std::string&) override { return "geometry"; }
-  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
-                                 std::string& why) override {
+
+ private:
+  std::unique_ptr<Source> measuring(const std::vector<int>& numbers, const std::vector<const GeometryMetric*>& rows,
+                                    std::string&) override {
     std::vector<GeometryFigure> whats;
-    for (int n : numbers) {
-      const std::string& spec = all[static_cast<size_t>(n)].spec;
-      auto* it = std::find_if(std::begin(GEOMETRY_METRICS), std::end(GEOMETRY_METRICS),
-                              [&](auto& k) { return spec == k.spec; });
-      if (it == std::end(GEOMETRY_METRICS)) return why = "there is no " + spec, nullptr;
-      whats.push_back(static_cast<GeometryFigure>(it - std::begin(GEOMETRY_METRICS)));
-    }
+    for (auto* row : rows) whats.push_back(static_cast<GeometryFigure>(row - GEOMETRY_METRICS));
     return std::make_unique<GeometrySource>(numbers, std::move(whats));
   }
 } g_geometry;

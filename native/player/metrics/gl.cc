@@ -5,6 +5,7 @@
 #include <map>
 
 #include "driver_counters.h"
+#include "table_backend.h"
 #include "gl_enums.h"
 
 namespace dt::play::metrics {
@@ -14,9 +15,12 @@ constexpr size_t MOST_MADE = 4096;  // a context has at a time
 
 struct QueryTarget {
   const char *spec, *group;
-  uint32_t target;
+  uint32_t target;  // GL_TIME_ELAPSED: its time; GL_TIMESTAMP: its beginning
+  const char *type = "sum", *unit = "count";
 };
-const QueryTarget COUNTERS[] = {
+const QueryTarget QUERIES[] = {
+    {"elapsed", "time", GL_TIME_ELAPSED, "sum", "ns"},
+    {"start", "time", GL_TIMESTAMP, "first", "ns"},
     {"samples_passed", "samples", GL_SAMPLES_PASSED},
     {"any_samples", "samples", GL_ANY_SAMPLES_PASSED},
     {"primitives_generated", "primitives", GL_PRIMITIVES_GENERATED},
@@ -33,11 +37,6 @@ const QueryTarget COUNTERS[] = {
     {"clipping_input_primitives", "pipeline", GL_CLIPPING_INPUT_PRIMITIVES},
     {"clipping_output_primitives", "pipeline", GL_CLIPPING_OUTPUT_PRIMITIVES},
 };
-const QueryTarget* target_of(const std::string& spec) {
-  for (auto& c : COUNTERS)
-    if (spec == c.spec) return &c;
-  return nullptr;
-}
 
 // The functions of queries as the current context has them.
 struct Functions {
@@ -194,12 +193,9 @@ class GlSource : public ContextSource<GlState> {
   using Pending = GlPending;
 
  public:
-  struct Entry {
-    int metric;
-    uint32_t target;  // GL_TIME_ELAPSED: its time; GL_TIMESTAMP: its beginning
-  };
-  GlSource(const std::vector<int>& numbers, std::vector<Entry> entries) : ContextSource(numbers) {
-    for (auto& e : entries) {
+  GlSource(const std::vector<int>& numbers, const std::vector<const QueryTarget*>& queries) : ContextSource(numbers) {
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const Entry e{numbers[i], queries[i]->target};
       bool time = e.target == GL_TIME_ELAPSED || e.target == GL_TIMESTAMP;
       (time ? times_ : counts_).push_back(e);
       if (!time && std::find(targets_.begin(), targets_.end(), e.target) == targets_.end())
@@ -369,50 +365,33 @@ class GlSource : public ContextSource<GlState> {
     }
   }
 
+  struct Entry {
+    int metric;
+    uint32_t target;
+  };
   std::vector<Entry> times_, counts_;
   std::vector<uint32_t> targets_;
   bool starts_ = false;
 };
 
-class Gl : public Backend {
+class Gl : public TableBackend<QUERIES> {
  public:
-  Gl() : Backend("gl") {}
+  Gl() : TableBackend("gl") {}
   std::string reason() override { return current_context() ? "" : "there is no context"; }
-  std::vector<Offer> offers() override {
-    std::vector<Offer> out;
-    if (elapsed_reason().empty()) out.push_back({"elapsed", "time", "elapsed", "sum", "ns", ""});
-    if (no_query(GL_TIMESTAMP).empty()) out.push_back({"start", "time", "start", "first", "ns", ""});
-    for (auto& c : COUNTERS)
-      if (no_query(c.target).empty()) out.push_back({c.spec, c.group, c.spec, "sum", "count", ""});
-    return out;
-  }
-  std::vector<std::pair<std::string, std::string>> refusals() override {
-    std::vector<std::pair<std::string, std::string>> out;
-    if (std::string why = elapsed_reason(); !why.empty()) out.emplace_back("elapsed", why);
-    if (std::string why = no_query(GL_TIMESTAMP); !why.empty()) out.emplace_back("start", why);
-    for (auto& c : COUNTERS)
-      if (std::string why = no_query(c.target); !why.empty()) out.emplace_back(c.spec, why);
-    return out;
-  }
   std::string group_of(const std::string& spec) override {
-    const QueryTarget* c = target_of(spec);
-    return c ? c->group : "time";
-  }
-  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
-                                 std::string& why) override {
-    std::vector<GlSource::Entry> entries;
-    for (int n : numbers) {
-      const std::string& spec = all[static_cast<size_t>(n)].spec;
-      const QueryTarget* c = target_of(spec);
-      if (!c && spec != "elapsed" && spec != "start") return why = "there is no " + spec, nullptr;
-      uint32_t target = c ? c->target : spec == "start" ? GL_TIMESTAMP : GL_TIME_ELAPSED;
-      entries.push_back({n, target});
-    }
-    return std::make_unique<GlSource>(numbers, std::move(entries));
+    const QueryTarget* query = row_of(spec);
+    return query ? query->group : "time";
   }
 
  private:
-  static std::string elapsed_reason() { return no_query(GL_TIMESTAMP).empty() ? "" : no_query(GL_TIME_ELAPSED); }
+  std::string refusal(const QueryTarget& query) override {
+    // Two time stamps tell the elapsed time as well.
+    return query.target == GL_TIME_ELAPSED && no_query(GL_TIMESTAMP).empty() ? "" : no_query(query.target);
+  }
+  std::unique_ptr<Source> measuring(const std::vector<int>& numbers, const std::vector<const QueryTarget*>& queries,
+                                    std::string&) override {
+    return std::make_unique<GlSource>(numbers, queries);
+  }
 } g_gl;
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "measure.h"
+#include "table_backend.h"
 
 namespace dt::play::metrics {
 namespace {
@@ -46,12 +46,6 @@ const PerfEvent PERF_EVENTS[] = {
     {"dtlb_misses", "cache", "counter", "count", PERF_TYPE_HW_CACHE,
      cache(PERF_COUNT_HW_CACHE_DTLB, PERF_COUNT_HW_CACHE_RESULT_MISS)},
 };
-
-const PerfEvent* event_of(const std::string& spec) {
-  for (auto& k : PERF_EVENTS)
-    if (spec == k.spec) return &k;
-  return nullptr;
-}
 
 int open_counter(const PerfEvent& k, bool user_only) {
   perf_event_attr a;
@@ -137,49 +131,35 @@ class PerfSource : public ReadSource {
   std::vector<EventReading> from_;
 };
 
-class Perf : public Backend {
+class Perf : public TableBackend<PERF_EVENTS> {
  public:
-  Perf() : Backend("perf") {}
+  Perf() : TableBackend("perf") {}
   bool per_context() const override { return false; }
   std::string reason() override {
     std::string last;
-    for (auto& k : PERF_EVENTS) {
-      int fd = counter_of(k);
-      if (fd >= 0) return close(fd), "";
-      last = why_not(errno);
-    }
+    for (auto& k : PERF_EVENTS)
+      if ((last = refusal(k)).empty()) break;
     return last;
   }
-  std::vector<Offer> offers() override {
-    std::vector<Offer> out;
-    for (auto& k : PERF_EVENTS)
-      if (int fd = counter_of(k); fd >= 0) {
-        close(fd);
-        out.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
-      }
-    return out;
-  }
-  std::vector<std::pair<std::string, std::string>> refusals() override {
-    std::vector<std::pair<std::string, std::string>> out;
-    for (auto& k : PERF_EVENTS)
-      if (int fd = counter_of(k); fd >= 0)
-        close(fd);
-      else
-        out.emplace_back(k.spec, why_not(errno));
-    return out;
-  }
   std::string group_of(const std::string& spec) override {
-    const PerfEvent* k = event_of(spec);
+    const PerfEvent* k = row_of(spec);
     return k && k->kind == PERF_TYPE_SOFTWARE ? "software" : "processor";
   }
-  std::unique_ptr<Source> source(const std::vector<RequestedMetric>& all, const std::vector<int>& numbers,
-                                 std::string& why) override {
+
+ private:
+  std::string refusal(const PerfEvent& k) override {
+    const int fd = counter_of(k);
+    if (fd < 0) return why_not(errno);
+    close(fd);
+    return "";
+  }
+  std::unique_ptr<Source> measuring(const std::vector<int>& numbers, const std::vector<const PerfEvent*>& events,
+                                    std::string& why) override {
     std::vector<int> files;
-    for (int n : numbers) {
-      const PerfEvent* k = event_of(all[static_cast<size_t>(n)].spec);
-      int fd = k ? counter_of(*k) : -1;
+    for (auto* k : events) {
+      const int fd = counter_of(*k);
       if (fd < 0) {
-        why = k ? why_not(errno) : "there is no " + all[static_cast<size_t>(n)].spec;
+        why = why_not(errno);
         for (int f : files) close(f);
         return nullptr;
       }
