@@ -23,7 +23,7 @@ from drawtap.trace.trace import open_trace
 from drawtap.web.recording import Recording
 from sanitized import ROOT
 from shared import run_drawtap, steps
-from vulkan.conftest import HERE, RAYS, SIZE, Cube, environment
+from vulkan.conftest import HERE, RAYS, SIZE, Cube, Record, environment
 
 
 def pictures(trace: Path, folder: Path, *more: str) -> list[bytes]:
@@ -146,6 +146,16 @@ def test_what_the_device_stored_is_compared_not_taken(recorded: Path, tmp_path: 
     done = run_drawtap("replay", other, "--verify", environment=environment())
     assert done.returncode == 1
     assert "bytes of mapped memory differ" in done.stdout
+
+
+def test_timelines_outlive_the_thread_of_a_driver_that_signals_them(record: Record) -> None:
+    """The program polls and waits a while; the player gets to the end of a timeline at once."""
+    path = record("polled") / "polled.dtap"
+    for _ in range(steps(6, 20)):
+        command = [part(PLAYER_VULKAN), path]
+        freed = {**environment(), "MALLOC_PERTURB_": "165"}  # memory that is given back changes
+        done = subprocess.run(command, env=freed, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

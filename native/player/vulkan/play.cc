@@ -92,6 +92,7 @@ void Player::destroy(Call& c) {
       if (snapshots_) snapshots_->forget(each, o.now, *c.table);
       return true;
     });
+  if (kind == OF_Semaphore) end_timeline(*c.table, c.as<VkDevice>(0), c.as<VkSemaphore>(of));
   if (kind == OF_DescriptorUpdateTemplate) templates_.erase(object.now);
   if (kind == OF_Buffer || kind == OF_Image) stores_.forget(object.now);
   if (!snapshots_ || snapshots_->forget(kind, object.now, *c.table))

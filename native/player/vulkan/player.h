@@ -142,6 +142,7 @@ class Player final : Arguments, Snapshots::Host {
   void fence_status(Call& c);
   void wait_semaphores(Call& c);
   void semaphore_value(Call& c);
+  void end_timeline(Table& table, VkDevice device, VkSemaphore semaphore);  // before it is destroyed
   void event_status(Call& c);
   void query_results(Call& c);
   void create_query_pool(Call& c);

@@ -177,6 +177,11 @@ void Running::reached(uint64_t semaphore, uint64_t value) {
   it->second.erase(it->second.begin(), end);
 }
 
+uint64_t Running::last_signal(uint64_t semaphore) const {
+  auto it = timelines_.find(semaphore);
+  return it == timelines_.end() || it->second.empty() ? 0 : it->second.rbegin()->first;
+}
+
 void Running::idle(uint64_t queue, uint64_t device) {
   for (auto& [handle, each] : queues_)
     if (queue ? handle == queue : each.device == device) each.done = each.submitted;

@@ -30,6 +30,7 @@ class Running {
   // Timelines. Work may wait for a value that a later call signals: it and what its queue does after it are held.
   void gets(uint64_t semaphore, uint64_t value);
   bool is_stuck() const { return held_ > 0; }
+  uint64_t last_signal(uint64_t semaphore) const;  // the greatest value that no wait was for; 0: none
 
  private:
   using Values = std::vector<std::pair<uint64_t, uint64_t>>;  // of timelines

@@ -62,6 +62,22 @@ void Player::wait_semaphores(Call& c) {
     for (uint32_t i = 0; i < info->semaphoreCount; ++i) work_.reached((uint64_t)info->pSemaphores[i], info->pValues[i]);
 }
 
+// A driver without timelines of the kernel's signals the fence of a submission first, and then the timelines. Mesa
+// does, in a thread of its own. A program that polls destroys them later than a player that waits for the fence.
+void Player::end_timeline(Table& table, VkDevice device, VkSemaphore semaphore) {
+  constexpr uint64_t ENOUGH_NS = 1'000'000'000;
+  const uint64_t value = work_.last_signal(reinterpret_cast<uint64_t>(semaphore));
+  auto wait = DT_VK(table, vkWaitSemaphores);
+  if (!wait) wait = DT_VK(table, vkWaitSemaphoresKHR);
+  if (!value || !wait) return;
+  VkSemaphoreWaitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+  info.semaphoreCount = 1;
+  info.pSemaphores = &semaphore;
+  info.pValues = &value;
+  wait(device, &info, ENOUGH_NS);
+}
+
 void Player::semaphore_value(Call& c) {
   if (c.result() != VK_SUCCESS) return;
   const auto values = recorded_array<uint64_t>(c, 2);
