@@ -9,8 +9,14 @@ namespace dt {
 
 // Returns whether stores to the memory at `from` are not recorded. `until`: where that answer ends, at `end` or before.
 using Ignored = bool (*)(uint64_t memory, uint64_t from, uint64_t end, uint64_t* until);
-// `undefined`: nobody knows what lies there, so all of it is recorded at the first look where bytes are compared.
-void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at, bool undefined,
+// The knowledge about bytes that lie in memory when the tap begins to follow it.
+enum class Origin {
+  KNOWN,
+  UNDEFINED,  // nobody knows what lies there, so all of it is recorded at the first look where bytes are compared
+  PROGRAMS    // the program's own pages, imported: all of it is recorded at the first look, and always compared. The
+              // kernel's watch would take pages away from a device that has them.
+};
+void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at, Origin origin,
                    Ignored ignored);
 // Records bytes that changed. `still`: no other thread writes to them.
 using Stored = void (*)(Thread* t, uint64_t memory, uint64_t offset, const uint8_t* data, uint64_t bytes, bool still);

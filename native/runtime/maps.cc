@@ -582,7 +582,7 @@ void changed_parts(const uint8_t* before, const uint8_t* now, uint64_t bytes,
 
 // ---- memory of Vulkan ---------------------------------------------------------------------------
 
-void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at, bool undefined,
+void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, void* at, Origin origin,
                    Ignored ignored) {
   using namespace gl;
   const int saved = errno;
@@ -596,9 +596,9 @@ void memory_mapped(Thread* t, uint64_t memory, uint64_t offset, uint64_t bytes, 
     m->offset = offset;
     m->bytes = bytes;
     lock(&g_maps_lock);
-    if (!(m->bytes > hook::g_watch_bytes && begin_watch(m))) {
+    if (origin == Origin::PROGRAMS || m->bytes <= hook::g_watch_bytes || !begin_watch(m)) {
       make_copy(m);
-      m->all = undefined;
+      m->all = origin != Origin::KNOWN;
     }
     m->next = g_maps;
     g_maps = m;

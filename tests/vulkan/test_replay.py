@@ -148,6 +148,23 @@ def test_what_the_device_stored_is_compared_not_taken(recorded: Path, tmp_path: 
     assert "bytes of mapped memory differ" in done.stdout
 
 
+def test_pages_of_the_program_that_vulkan_imports_are_recorded_and_played(record: Record, tmp_path: Path) -> None:
+    """What the device stores in a page of two imports is a change of both, and its store in one of them alone."""
+    path = record("imported") / "imported.dtap"
+    with open_trace(path) as trace:
+        assert trace.sql("SELECT code FROM notes WHERE code = 'vulkan-imported-memory'").fetchall() == []
+        [(at, size)] = trace.sql('SELECT "offset", data_bytes FROM memory_writes ORDER BY seq LIMIT 1').fetchall()
+        assert (at, size) in ((0, 3 * 4096), (0, 2 * 4096))  # all of an import at first
+    found = numbers(path, "--verify")
+    assert (found["different"], found["skipped"]) == (0, 0)
+    assert int(str(found["compared"])) >= 4
+    other = tmp_path / "other.dtap"
+    run_drawtap("edit", path, "-o", other, "--drop", "vkCmdCopyBufferToImage")
+    done = run_drawtap("replay", other, "--verify", environment=environment())
+    assert done.returncode == 1
+    assert "bytes of mapped memory differ" in done.stdout
+
+
 def test_timelines_outlive_the_thread_of_a_driver_that_signals_them(record: Record) -> None:
     """The program polls and waits a while; the player gets to the end of a timeline at once."""
     path = record("polled") / "polled.dtap"

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "../../core/error.h"
+#include "channels.h"
 
 namespace dt::size {
 
@@ -93,10 +94,10 @@ bool Arguments::stays(int32_t stype) {
     case VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO:
     case VK_STRUCTURE_TYPE_MEMORY_OPAQUE_CAPTURE_ADDRESS_ALLOCATE_INFO:
     case VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO:
+    case VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT:  // the recording has what the program stored in it
     case VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO: return false;
     case VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR:
-    case VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT:
-      fail(DT_E_ARGUMENT, "memory that is not Vulkan's own cannot be played: it is not in the recording");
+      fail(DT_E_ARGUMENT, "memory of another process or a device cannot be played: it is not in the recording");
     case VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR:
     case VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_SWAPCHAIN_INFO_KHR:
       fail(DT_E_ARGUMENT, "images that the program binds to a swapchain itself cannot be played");
@@ -291,12 +292,33 @@ void Arguments::watch_view(Call& c) {
   stores_.view(*c.at<uint64_t>(3), reinterpret_cast<uint64_t>(c.at<VkBufferViewCreateInfo>(1)->buffer));
 }
 
+void Arguments::watch_format(Call& c) { formats_[*c.at<uint64_t>(3)] = c.at<VkImageCreateInfo>(1)->format; }
+
+// The bytes of a buffer from the first to the last that a copy of an image stores.
+template <class Region> uint64_t Arguments::copied_bytes(VkImage image, const Region& region) const {
+  auto it = formats_.find(reinterpret_cast<uint64_t>(image));
+  const uint64_t texel = it == formats_.end() ? 0 : color_bytes(it->second);
+  const auto& size = region.imageExtent;
+  const uint64_t layers = region.imageSubresource.layerCount, slices = std::max(size.depth, 1u) * layers;
+  if (!texel || region.imageSubresource.aspectMask != VK_IMAGE_ASPECT_COLOR_BIT || !size.width || !size.height ||
+      !layers || layers > UINT16_MAX || size.depth > UINT16_MAX)
+    return Stores::REST;
+  const uint64_t row = std::max(region.bufferRowLength, size.width);
+  const uint64_t height = std::max(region.bufferImageHeight, size.height);
+  if (row > UINT16_MAX || height > UINT16_MAX) return Stores::REST;
+  return (((slices - 1) * height + size.height - 1) * row + size.width) * texel;
+}
+
 // Commands that store to a buffer which they name.
 void Arguments::watch_transfer(Call& c) {
   using namespace number;
   auto copies = [&](auto buffer, const auto* regions, uint64_t count) {
     for (uint64_t i = 0; regions && i < count; ++i)
       stores_.store(reinterpret_cast<uint64_t>(buffer), regions[i].dstOffset, regions[i].size);
+  };
+  auto images = [&](VkImage image, auto buffer, const auto* regions, uint64_t count) {
+    for (uint64_t i = 0; regions && i < count; ++i)
+      stores_.store(reinterpret_cast<uint64_t>(buffer), regions[i].bufferOffset, copied_bytes(image, regions[i]));
   };
   auto rest = [&](auto buffer, uint64_t offset) {
     stores_.store(reinterpret_cast<uint64_t>(buffer), offset, Stores::REST);
@@ -311,14 +333,11 @@ void Arguments::watch_transfer(Call& c) {
       return copies(info->dstBuffer, info->pRegions, info->regionCount);
     }
     case vkCmdCopyImageToBuffer:
-      for (uint64_t i = 0; i < c.arguments[4]; ++i) rest(c.as<VkBuffer>(3), c.at<VkBufferImageCopy>(5)[i].bufferOffset);
-      return;
+      return images(c.as<VkImage>(1), c.as<VkBuffer>(3), c.at<VkBufferImageCopy>(5), c.arguments[4]);
     case vkCmdCopyImageToBuffer2:
     case vkCmdCopyImageToBuffer2KHR: {
       const auto* info = c.at<VkCopyImageToBufferInfo2>(1);
-      for (uint32_t i = 0; info->pRegions && i < info->regionCount; ++i)
-        rest(info->dstBuffer, info->pRegions[i].bufferOffset);
-      return;
+      return images(info->srcImage, info->dstBuffer, info->pRegions, info->regionCount);
     }
     case vkCmdCopyQueryPoolResults: return rest(c.as<VkBuffer>(4), c.arguments[5]);
     case vkCmdBindTransformFeedbackBuffersEXT:
@@ -402,6 +421,7 @@ Arguments::Watcher Arguments::watcher_of(uint16_t of) {
     case vkCmdPushDescriptorSet:
     case vkCmdPushDescriptorSetKHR: return &Arguments::watch_descriptors;
     case vkCreateBufferView: return &Arguments::watch_view;
+    case vkCreateImage: return &Arguments::watch_format;
     default: return nullptr;
   }
 }

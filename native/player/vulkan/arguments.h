@@ -77,7 +77,9 @@ class Arguments : public Relocation::Host {
 
   // ---- where the device may store
   void watch_view(Call& c);
+  void watch_format(Call& c);  // of an image
   void watch_transfer(Call& c);
+  template <class Region> uint64_t copied_bytes(VkImage image, const Region& region) const;
   void watch_descriptors(Call& c);
   void stored_by(VkDescriptorType type, const VkDescriptorBufferInfo* buffer, const VkBufferView* view);
 
@@ -90,6 +92,7 @@ class Arguments : public Relocation::Host {
   const Trace& trace_;
   std::unordered_map<uint64_t, Recorded> recorded_;  // by recorded handle
   Stores stores_;
+  std::unordered_map<uint64_t, VkFormat> formats_;  // of images
   Blobs blobs_;
   std::vector<Blobs::Bytes> held_;  // contents of the running call
   std::vector<std::unique_ptr<uint8_t[]>> rooms_;

@@ -30,6 +30,7 @@ void Player::bind(Table& table, uint64_t resource, VkDeviceMemory& of, uint64_t&
 
 // Notes new images whose bytes have a meaning for the driver alone.
 void Player::watch_image(Call& c) {
+  watch_format(c);
   const auto& info = *c.at<VkImageCreateInfo>(1);
   const auto* shared =
       chained<VkExternalMemoryImageCreateInfo>(info.pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);

@@ -1,12 +1,11 @@
 // One texel of an image as numbers, in the format in which it is kept.
 #pragma once
 #include "../metrics/pixel_values.h"
+#include "channels.h"
 #include "snapshots.h"
 
 namespace dt::play::vk {
 
-uint32_t color_bytes(VkFormat format);  // of a texel; 0: such texels are not read
-uint32_t color_channels(VkFormat format);
 // The numbers of a texel, which has as many: those of integers that stand for 0 to 1 are between these.
 void read_numbers(VkFormat format, const uint8_t* from, double* to);
 // `shot` is of one texel, at `from`.

@@ -12,7 +12,8 @@ enum About : uint64_t {
   SIGNAL = 5,
   FENCE = 6,
   FRESH = 7,
-  BINDS_SEEN = 8  // memory: beginnings_of_recording() + 1 when it was allocated, where no bind of it is out of sight
+  BINDS_SEEN = 8,  // memory: beginnings_of_recording() + 1 when it was allocated, where no bind of it is out of sight
+  IMPORTED = 9     // memory: the same, where it is the program's own and followed from then on
 };
 void learn(uint64_t handle, About about, uint64_t value);
 uint64_t known(uint64_t handle, About about);  // 0: nothing is known

@@ -1,5 +1,6 @@
 // Mapped memory: the program's stores are recorded before the device can see them, and what the device may have stored
 // is kept apart. A replay that took the device's stores for the program's would show right pictures without drawing.
+// Pages of the program that Vulkan imported are followed in the same way.
 //
 // A change is the program's for sure where nothing that was submitted can still run, or where nothing lies that the
 // device may write to (reach.h). Any other change is recorded as one that the device may have made.
@@ -167,8 +168,11 @@ const Queue* submit(Thread* t, VkQueue handle, VkFence fence, uint64_t* number) 
   return queue;
 }
 
+// Imported memory is followed from its allocation to its end, mapped or not.
+bool is_imported(VkDeviceMemory memory) { return known(raw(memory), IMPORTED) == beginnings_of_recording() + 1; }
+
 void mapped(Thread* t, VkDeviceMemory memory, uint64_t offset, uint64_t size, void** at, VkResult result) {
-  if (result != SUCCESS || !at || !*at) return;
+  if (result != SUCCESS || !at || !*at || is_imported(memory)) return;
   const uint64_t all = known(raw(memory), BYTES);
   if (size == ~0ull) size = all > offset ? all - offset : 0;
   // Nobody knows what memory holds that neither program nor device ever wrote to. A comparison would miss what the
@@ -176,7 +180,7 @@ void mapped(Thread* t, VkDeviceMemory memory, uint64_t offset, uint64_t size, vo
   const bool undefined = known(raw(memory), FRESH) && !reach::is_within(raw(memory), next_submission() - 1);
   if (!offset && size >= all) learn(raw(memory), FRESH, 0);
   if (size)
-    memory_mapped(t, raw(memory), offset, size, *at, undefined, is_ignored);
+    memory_mapped(t, raw(memory), offset, size, *at, undefined ? Origin::UNDEFINED : Origin::KNOWN, is_ignored);
   else
     emit_loss(t, "map-lost", "memory that was allocated unseen is mapped: what is stored in it is not recorded");
 }
@@ -215,9 +219,14 @@ void after_vkAllocateMemory(Thread* t, VkDevice, const VkMemoryAllocateInfo* inf
   learn(raw(*made), FRESH, 1);
   const bool exports = in_chain(info->pNext, EXPORTS) || in_chain(info->pNext, EXPORTS_NV);
   learn(raw(*made), BINDS_SEEN, exports ? 0 : beginnings_of_recording() + 1);
-  if (in_chain(info->pNext, IMPORTS_POINTER) || in_chain(info->pNext, IMPORTS_DESCRIPTOR))
+  const auto* own = (const VkImportMemoryHostPointerInfoEXT*)in_chain(info->pNext, IMPORTS_POINTER);
+  const bool followed = own && has(own, 1) && tree::is_readable(own->pHostPointer, info->allocationSize);
+  learn(raw(*made), IMPORTED, followed ? beginnings_of_recording() + 1 : 0);
+  if (followed)
+    memory_mapped(t, raw(*made), 0, info->allocationSize, own->pHostPointer, Origin::PROGRAMS, is_ignored);
+  else if (own || in_chain(info->pNext, IMPORTS_DESCRIPTOR))
     emit_loss(t, "vulkan-imported-memory",
-              "memory of the program, another process or a device was imported: what is stored in it is not recorded");
+              "memory of another process or a device was imported: what is stored in it is not recorded");
 }
 void before_vkFreeMemory(Thread* t, VkDevice, VkDeviceMemory memory, const VkAllocationCallbacks*) {
   if (!memory) return;
@@ -231,9 +240,11 @@ void after_vkMapMemory(Thread* t, VkDevice, VkDeviceMemory memory, VkDeviceSize 
 void after_vkMapMemory2(Thread* t, VkDevice, const VkMemoryMapInfo* info, void** at, VkResult result) {
   mapped(t, info->memory, info->offset, info->size, at, result);
 }
-void before_vkUnmapMemory(Thread* t, VkDevice, VkDeviceMemory memory) { memory_unmapped(t, raw(memory), stored); }
-void before_vkUnmapMemory2(Thread* t, VkDevice, const VkMemoryUnmapInfo* info) {
-  memory_unmapped(t, raw(info->memory), stored);
+void before_vkUnmapMemory(Thread* t, VkDevice, VkDeviceMemory memory) {
+  if (!is_imported(memory)) memory_unmapped(t, raw(memory), stored);
+}
+void before_vkUnmapMemory2(Thread* t, VkDevice device, const VkMemoryUnmapInfo* info) {
+  before_vkUnmapMemory(t, device, info->memory);
 }
 
 void after_vkCreateBuffer(Thread*, VkDevice, const VkBufferCreateInfo* info, const VkAllocationCallbacks*,
