@@ -50,6 +50,16 @@ def test_every_rule_has_its_traces():
     assert len(CASES) >= 30
 
 
+def test_a_wait_for_the_fence_of_an_earlier_frame_is_no_finding(tmp_path: Path):
+    """The advice of vk-wait-for-own-frame is such a wait, so no other rule objects to it."""
+    _, good = CASES["vk-wait-for-own-frame"]
+    with open_trace(good().write(tmp_path / "good.dtap")) as trace:
+        assert judge(trace, "synchronous-functions").verdict == "pass"
+    idle, _ = CASES["vk-idle-in-frames"]
+    with open_trace(idle().write(tmp_path / "idle.dtap")) as trace:
+        assert judge(trace, "synchronous-functions").verdict == "finding"
+
+
 @pytest.mark.parametrize("rule", RULES.names())
 def test_a_rule_finds_what_it_is_for_and_nothing_else(rule, tmp_path: Path):
     bad, good = CASES[rule]
