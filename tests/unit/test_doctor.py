@@ -119,7 +119,7 @@ def test_a_script_is_its_interpreter(tmp_path):
         ((), True, "loaded no OpenGL library"),
         ((), False, "did not load the tap"),
         (("libEGL.so.1.1.0", "libGLESv2.so.2.1.0"), True, "loaded EGL, OpenGL ES 2 and later but called nothing in it"),
-        ((), None, "ended before its libraries could be seen"),
+        ((), None, "ended before its libraries could be seen, and made no graphics call"),
     ],
 )
 def test_why_nothing_was_recorded(build, libraries, tapped, words):

@@ -224,6 +224,8 @@ def test_without_frames_there_is_no_verdict(tmp_path):
     found = judged(Scene().glFinish(), tmp_path)
     assert found.dominant is None
     assert "fewer than three frames" in found.why
+    found = judged(Scene().frames(2, lambda s, i: s.glFinish(duration=40_000_000), ns=50_000_000), tmp_path)
+    assert "fewer than three frames" in found.why
 
 
 def test_the_verdict_as_a_command(drawtap, tmp_path):

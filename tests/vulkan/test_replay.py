@@ -165,6 +165,16 @@ def test_pages_of_the_program_that_vulkan_imports_are_recorded_and_played(record
     assert "bytes of mapped memory differ" in done.stdout
 
 
+def test_a_replay_without_a_device_says_that_there_was_none(recorded: Path, tmp_path: Path) -> None:
+    with edit(recorded) as editor:
+        [first] = editor.trace.sql('SELECT min(seq) FROM "vkCreateDevice"').fetchone()
+        editor.drop([seq for (seq,) in editor.trace.sql(f"SELECT seq FROM calls WHERE seq >= {first}").fetchall()])
+        editor.save(tmp_path / "none.dtap")
+    done = run_drawtap("replay", tmp_path / "none.dtap", environment=environment())
+    assert done.returncode == 0, done.stderr
+    assert "no driver: the recording makes no device" in done.stdout
+
+
 def test_timelines_outlive_the_thread_of_a_driver_that_signals_them(record: Record) -> None:
     """The program polls and waits a while; the player gets to the end of a timeline at once."""
     path = record("polled") / "polled.dtap"

@@ -92,7 +92,8 @@ def verdict(trace: Trace, asked: Checklist, engines: Sequence[str] = ()) -> Verd
     """
     timed = [ns for row in trace.table(FrameRow) if row["end_function"] and isinstance(ns := row["interval"], int)]
     if trace.info["timing"] != "both" or len(timed) < 2:
-        why = "calls have no durations" if timed else "there are fewer than three frames"
+        untimed = trace.info["timing"] != "both"
+        why = "calls have no durations" if untimed else "there are fewer than three frames"
         return Verdict(None, f"no time can be divided: {why}", False, None, _classes({}, 0, asked, (), {}), {})
     frame_ns = median(timed)
     took, wall, named = _spent(trace)

@@ -177,7 +177,7 @@ def missing_calls(
         Check(
             "warning",
             "program",
-            "the program ended before its libraries could be seen, and called no OpenGL"
+            "the program ended before its libraries could be seen, and made no graphics call"
             if counted
             else "the program ended before a graphics library could be seen in it: it hardly made a graphics call",
             f"run it by itself first; drawtap doctor {executable.name} says what it links",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _WRONG = frozenset({"read-back", "frame"})
 _MOST_LOOPS = 1_000_000
+_NO_ENGINE = "no driver: the recording makes no device or context that draws"
 _SNAPSHOTS_HELP = "When: frames, draws or every (call), :N for each Nth, or calls:A,B; of Vulkan A@S: as S submits it."
 
 
@@ -216,7 +217,7 @@ def _summary(played: Replay, *, verify: bool) -> list[Verdict]:
     pace = f", {number(round(played.measured_calls / seconds))} calls/s" if seconds > 0 else ""
     length = duration(int(played.seconds * 1e9))
     done = f"{counted(played.calls, 'call')}, {counted(played.frames, 'frame')} in {length}{pace}"
-    lines = [Verdict("ok", "played", done), Verdict("ok", "on", played.engine)]
+    lines = [Verdict("ok", "played", done), Verdict("ok", "on", played.engine or _NO_ENGINE)]
     if played.images:
         lines.append(Verdict("ok", "images", f"{len(played.images)}, the first in {played.images[0]}"))
     if played.frame_times_ns:
