@@ -1,5 +1,3 @@
-"""Images of OpenVG made anew for pixels that an earlier image had."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Paths of OpenVG built again with the same segments."""
-
 from drawtap.analysis.rule import rule
 
 

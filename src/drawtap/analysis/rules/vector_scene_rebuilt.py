@@ -1,5 +1,3 @@
-"""Scenes of OpenVG built anew for every frame."""
-
 from drawtap.analysis.rule import rule
 
 

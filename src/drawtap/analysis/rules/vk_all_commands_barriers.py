@@ -1,5 +1,3 @@
-"""Barriers between all commands."""
-
 from drawtap.analysis.rule import rule
 
 

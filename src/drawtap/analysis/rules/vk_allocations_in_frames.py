@@ -1,5 +1,3 @@
-"""Memory allocated while frames are drawn."""
-
 from drawtap.analysis.rule import rule
 
 

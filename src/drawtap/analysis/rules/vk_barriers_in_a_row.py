@@ -1,5 +1,3 @@
-"""Barriers behind each other."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Attachments cleared by a command before the first draw."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Images cleared outside of passes."""
-
 from drawtap.analysis.rule import rule
 
 

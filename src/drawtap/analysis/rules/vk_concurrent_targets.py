@@ -1,5 +1,3 @@
-"""Targets that several queue families share."""
-
 from drawtap.analysis.rule import rule
 
 

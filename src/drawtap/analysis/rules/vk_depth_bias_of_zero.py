@@ -1,5 +1,3 @@
-"""Depth bias that is zero."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Draws and dispatches of nothing."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Render passes without work."""
-
 from drawtap.analysis.rule import rule
 
 

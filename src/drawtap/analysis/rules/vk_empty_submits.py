@@ -1,5 +1,3 @@
-"""Submits of nothing."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Equal pipelines made twice."""
-
 from drawtap.analysis.rule import rule
 
 

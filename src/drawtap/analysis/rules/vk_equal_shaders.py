@@ -1,5 +1,3 @@
-"""Equal shader modules made twice."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Calls that failed."""
-
 from drawtap.analysis.rule import rule
 
 

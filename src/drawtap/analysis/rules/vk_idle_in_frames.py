@@ -1,5 +1,3 @@
-"""Waits for an idle device in every frame."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Pictures that tear."""
-
 from drawtap.analysis.rule import rule
 
 

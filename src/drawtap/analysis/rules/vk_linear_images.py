@@ -1,5 +1,3 @@
-"""Linear images that the GPU draws to or samples."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Render passes that load undefined content."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""More than four samples."""
-
 from drawtap.analysis.rule import rule
 
 

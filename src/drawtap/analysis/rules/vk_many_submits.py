@@ -1,5 +1,3 @@
-"""Frames with many submits."""
-
 from drawtap.analysis.rule import rule
 
 

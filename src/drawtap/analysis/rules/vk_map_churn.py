@@ -1,5 +1,3 @@
-"""Memory mapped over and over."""
-
 from drawtap.analysis.rule import rule
 
 

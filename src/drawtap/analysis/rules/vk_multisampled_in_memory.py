@@ -1,5 +1,3 @@
-"""Multisampled targets that are kept in memory."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Targets whose format may change."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Command buffers recorded in vain."""
-
 from drawtap.analysis.rule import rule
 
 

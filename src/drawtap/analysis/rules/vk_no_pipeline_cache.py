@@ -1,5 +1,3 @@
-"""Pipelines made without a cache."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Command buffers used once without saying so."""
-
 from drawtap.analysis.rule import rule
 
 

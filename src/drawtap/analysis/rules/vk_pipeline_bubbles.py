@@ -1,5 +1,3 @@
-"""Vertices that wait for fragments."""
-
 from drawtap.analysis.rule import rule
 
 

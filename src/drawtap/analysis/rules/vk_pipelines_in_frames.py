@@ -1,5 +1,3 @@
-"""Pipelines made while frames are drawn."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Primitive restart in lists."""
-
 from drawtap.analysis.rule import rule
 
 

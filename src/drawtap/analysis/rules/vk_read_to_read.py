@@ -1,5 +1,3 @@
-"""Barriers between reads."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Command pools whose buffers are reset one by one."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Samples resolved outside of passes."""
-
 from drawtap.analysis.rule import rule
 
 

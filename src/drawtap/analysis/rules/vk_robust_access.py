@@ -1,5 +1,3 @@
-"""Robust access to buffers."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Descriptor sets allocated in frames."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Command buffers for simultaneous use."""
-
 from drawtap.analysis.rule import rule
 
 

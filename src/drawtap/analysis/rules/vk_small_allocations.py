@@ -1,5 +1,3 @@
-"""Many small allocations."""
-
 from drawtap.analysis.rule import rule
 
 

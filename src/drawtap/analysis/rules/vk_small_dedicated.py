@@ -1,5 +1,3 @@
-"""Small dedicated allocations."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Many small draws."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Render passes that store depth nobody reads."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Suboptimal swapchains that stay."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Fences and semaphores made in frames."""
-
 from drawtap.analysis.rule import rule
 
 

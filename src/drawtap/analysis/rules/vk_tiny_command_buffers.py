@@ -1,5 +1,3 @@
-"""Frames of many small command buffers."""
-
 from drawtap.analysis.rule import rule
 
 

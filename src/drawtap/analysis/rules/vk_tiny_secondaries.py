@@ -1,5 +1,3 @@
-"""Small secondary command buffers."""
-
 from drawtap.analysis.rule import rule
 
 

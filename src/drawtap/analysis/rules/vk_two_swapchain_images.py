@@ -1,5 +1,3 @@
-"""Swapchains with two images."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Undefined content that is made readable."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Memory that nothing uses."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Pipelines that nothing uses."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Descriptor pools without sets."""
-
 from drawtap.analysis.rule import rule
 
 

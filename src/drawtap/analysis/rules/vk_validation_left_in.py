@@ -1,5 +1,3 @@
-"""Validation layers in the program."""
-
 from drawtap.analysis.rule import rule
 
 

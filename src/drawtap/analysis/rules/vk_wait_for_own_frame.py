@@ -1,5 +1,3 @@
-"""Fences waited for in the frame that submitted them."""
-
 from drawtap.analysis.rule import rule
 
 

@@ -1,5 +1,3 @@
-"""Workgroups that leave lanes idle."""
-
 from drawtap.analysis.rule import rule
 
 
