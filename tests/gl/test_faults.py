@@ -25,8 +25,8 @@ from pathlib import Path
 import pytest
 
 import drawtap
-from drawtap.commands.info import facts, problems
 from drawtap.errors import DrawtapError
+from drawtap.output.recording_facts import facts, problems
 from drawtap.parts import DRAINER, TAP, part
 
 pytestmark = pytest.mark.gl

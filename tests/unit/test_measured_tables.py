@@ -10,10 +10,10 @@ import pytest
 
 import drawtap
 from drawtap.analysis import synthesis
-from drawtap.commands.report import _frames, _measured
 from drawtap.formats import text
 from drawtap.formats.calls import CallWriter
 from drawtap.metrics import profile, tables
+from drawtap.output.recording_page import _frames, _measured
 from drawtap.trace import measured
 
 FRAMES = 4

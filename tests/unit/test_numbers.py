@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import drawtap
-from drawtap.commands.report import ReportOptions, collected
+from drawtap.output.recording_page import ReportOptions, collected
 from drawtap.output.report import Report
 from drawtap.output.text import duration, number, size
 from drawtap.trace.trace import Trace
@@ -99,11 +99,12 @@ def test_frames_functions_and_slow_calls(trace: Trace, report: Report) -> None:
     assert [(f.number, f.calls) for f in report.frames] == counted.fetchall()
     functions = trace.sql("SELECT name, count(*), max(duration), sum(duration)::BIGINT FROM calls GROUP BY name")
     known = {name: rest for name, *rest in functions.fetchall()}
-    assert {f.name for f in report.functions} == set(known)
+    assert {f["name"] for f in report.functions} == set(known)
     for f in report.functions:
         # Durations of calls are rounded to ns one by one, sums of them once.
-        assert [f.count, f.max_ns, f.total_ns] == [*known[f.name][:2], pytest.approx(known[f.name][2], abs=f.count)]
-    assert all(f.mean_ns == pytest.approx(f.total_ns / f.count, rel=1e-3) for f in report.functions)
+        count, longest, total = known[f["name"]]
+        assert [f["calls"], f["max_ns"], f["total_ns"]] == [count, longest, pytest.approx(total, abs=count)]
+    assert all(f["mean_ns"] == pytest.approx(f["total_ns"] / f["calls"], rel=1e-3) for f in report.functions)
     slow = trace.sql("SELECT seq, frame, thread, duration FROM calls ORDER BY duration DESC LIMIT 25").fetchall()
     assert [(c.seq, c.frame, c.thread, c.duration_ns) for c in report.slowest] == slow
     assert sum(report.rates) == trace.sql("SELECT count(*) FROM frames WHERE interval > 0").fetchall()[0][0]

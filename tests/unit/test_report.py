@@ -9,6 +9,7 @@ import json
 import re
 import threading
 import time
+from dataclasses import replace
 from html import unescape as html_of
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,6 +18,8 @@ import numpy as np
 import pytest
 
 from drawtap import activity
+from drawtap.analysis.content import Series
+from drawtap.metrics.tables import Heat, HeatMap, Table, TableRow
 from drawtap.output import progress
 from drawtap.output.data import dumps, write_json
 from drawtap.output.overdraw import STEPS, small
@@ -24,18 +27,12 @@ from drawtap.output.report import (
     CallRow,
     CheckRow,
     Checks,
-    ContentRow,
-    ContentTable,
     FrameDetail,
     FrameRow,
-    FunctionRow,
-    Heat,
-    HeatLayer,
     Plot,
     Report,
     ShaderCard,
     SmallTable,
-    StatRow,
     TextureCard,
     bars,
     quantity,
@@ -61,6 +58,9 @@ class _Page(HTMLParser):
         assert self.open.pop() == tag
 
 
+SERIES = Series("draws", "draws", "count", total=7, minimum=1, maximum=6, mean=3.5, bins=(1, 0, 1))
+PART = replace(SERIES, unit="percent", minimum=31, mean=140, maximum=315)
+CLEAR = {"name": "glClear", "calls": 2, "total_ns": 100, "mean_ns": 50.0, "max_ns": 60}
 PLOTS = [Plot("uploads", "Uploads", "", "bytes", [("textures", "orange", [0.0, 16.0])], bars=True)]
 
 
@@ -92,7 +92,7 @@ def full() -> Report:
         ),
         plots=PLOTS,
         strip=[(0, "data:image/png;base64,BBBB")],
-        statistics=[StatRow("draws", "count", 7, 1, 3.5, 6, [1, 0, 1])],
+        statistics=[SERIES],
         chosen=[detail(picture="")],
         slow=[detail()],
         textures=[TextureCard("4 × 4", "RGBA", "data:image/png;base64,CCCC", ""),
@@ -102,14 +102,14 @@ def full() -> Report:
         configs=SmallTable("Configurations", ("id",), (True,), [("5",)]),
         redundancy=[SmallTable("What", ("", "calls"), (False, True), [("same value", "3")], "share")],
         missing={"pictures": "stopped"},
-        content=[ContentTable("OpenGL", [
-            ContentRow("draws <b>", StatRow("draws", "count", 7, 1, 3.5, 6, [1, 0, 1]), "calls"),
-            ContentRow("rasterised pixels", StatRow("p", "percent", 7, 31, 140, 315, [1, 0, 1]), "fragments:x"),
-            ContentRow("lit vertices", None, "", "not measured"),
+        content=[Table("OpenGL", [
+            TableRow("draws <b>", "count", SERIES, "calls"),
+            TableRow("rasterised pixels", "percent", PART, "fragments:x", lacks="without 2 frames"),
+            TableRow("lit vertices", "count", None, "", "not measured"),
         ], "drawtap profile a.dtap --metrics 'geometry:*'")],
         sizes=[("below 1", 3), ("1 to 4", 1200)],
-        heat=Heat([0, 1], [["glDrawArrays"], ["glDrawArrays", "<glEnd>"]],
-                  [HeatLayer("gl:time/elapsed", "ns", [[5.0], [None, 12345.678]])]),
+        heat=HeatMap([0, 1], [["glDrawArrays"], ["glDrawArrays", "<glEnd>"]],
+                  [Heat("gl:time/elapsed", "ns", [[5.0], [None, 12345.678]])]),
         overdraw=[("frame 1", "2.50 fragments a covered pixel", "data:image/png;base64,DDDD")],
     )  # fmt: skip
 
@@ -120,7 +120,7 @@ def report(**changes: object) -> Report:
         "subtitle": "s",
         "tiles": [("1", "frame")],
         "frames": [FrameRow(0, 1_000_000, 3, 0), FrameRow(1, 2_000_000, 3, 16)],
-        "functions": [FunctionRow("glClear", 2, 1.0, 100, 50.0, 60)],
+        "functions": [CLEAR],
         "functions_note": "1 function",
         "slowest": [CallRow(5, 1, 0, 'glShaderSource(string = {"</script><script>alert(1)"})', 60)],
         "tables": [SmallTable("Threads", ("thread",), (True,), [("0",)])],
@@ -144,6 +144,13 @@ def test_a_page_is_whole_and_alone(made):
     assert "@import" not in html
     assert "url(" not in html
     assert len(html) < 200_000
+
+
+def test_calls_that_are_not_timed_take_no_zero_nanoseconds():
+    untimed = {"name": "glFlush", "calls": 1, "total_ns": None, "mean_ns": None, "max_ns": None}
+    line = next(row for row in render(report(functions=[CLEAR, untimed])).splitlines() if ">glFlush<" in row)
+    assert re.findall(r">([^<>]+)</td>", line) == ["glFlush", "1", "–", "–", "–"]
+    assert "width:50.00%" in line
 
 
 def test_a_page_runs_our_scripts_and_nothing_else():

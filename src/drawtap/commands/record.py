@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from drawtap import units
 from drawtap.commands import Opt, Options, command
 from drawtap.commands.doctor import verdicts_of
-from drawtap.commands.info import facts, problems
 from drawtap.errors import DrawtapError, UnavailableError, UsageError
+from drawtap.output.recording_facts import facts, problems
 from drawtap.output.result import ExitStatus, Verdict, Verdicts
 from drawtap.parts import RING, part
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from drawtap.output.kernel_figures import tables
+from drawtap.output.system_report import Block, FindingCard, Panel, SystemReport, figures
 from drawtap.output.text import duration, number
+from drawtap.system import cpus, levels
+from drawtap.system.levels import Buckets, CounterLevel, Floats, Ints, Level
+from drawtap.system.metrics import MEANINGS, metrics
+from drawtap.system.model import KernelModel
+from drawtap.system.reader import KernelTrace
+from drawtap.system.rule import Finding, findings
 from drawtap.units import moment
-
-if TYPE_CHECKING:
-    from drawtap.output.system_report import Block, FindingCard, Panel, SystemReport
-    from drawtap.system.levels import Buckets, CounterLevel, Floats, Ints, Level
-    from drawtap.system.model import KernelModel
-    from drawtap.system.reader import KernelTrace
-    from drawtap.system.rule import Finding
 
 _BUCKETS, _THREAD_BUCKETS, _HISTOGRAM_BUCKETS = 8192, 2048, 512
 _CURVES, _SERIES = 8, 48
@@ -38,11 +40,6 @@ class SystemReportOptions:
 
 def collected(trace: KernelTrace, model: KernelModel, wanted: SystemReportOptions) -> SystemReport:
     """Ask a trace everything that its page shows."""
-    from drawtap.output.system_report import Block, SystemReport, figures
-    from drawtap.system import cpus, levels
-    from drawtap.system.metrics import MEANINGS, metrics
-    from drawtap.system.rule import findings
-
     zero = model.window[0]
     a, b = levels.check_window(model, moment(wanted.begin, zero), moment(wanted.end, zero))
     buckets = levels.Buckets.of(a, b, _BUCKETS)
@@ -113,8 +110,6 @@ def collected(trace: KernelTrace, model: KernelModel, wanted: SystemReportOption
 def _rows(
     model: KernelModel, block: Block, buckets: Buckets, most_threads: int, on_cpus: Sequence[dict[str, object]]
 ) -> tuple[list[dict[str, object]], int]:
-    from drawtap.system import levels
-
     parts_of: dict[str, list[dict[str, object]]] = {}
     thread_buckets = levels.Buckets.of(buckets.begin, buckets.end, _THREAD_BUCKETS)
     names, hidden = named_threads(model, (buckets.begin, buckets.end), most_threads)
@@ -133,8 +128,6 @@ def _rows(
 
 def _on_cpus(model: KernelModel, block: Block, window: tuple[int, int]) -> tuple[list[dict[str, object]], list[str]]:
     """Return a row for each CPU, and who has time of their own in them: the others are put together."""
-    from drawtap.system import cpus, levels
-
     ran = [owner.name for owner in cpus.owners(model, window)]
     shown, rest = ran[:_OWNERS], ran[_OWNERS:]
     others = f"others ({len(rest)})"
@@ -286,8 +279,6 @@ def _clients(data: Mapping[str, Any]) -> list[str]:
 def _usage(
     model: KernelModel, block: Block, group: str, buckets: Buckets, clients: Sequence[str]
 ) -> list[dict[str, object]]:
-    from drawtap.system import levels
-
     shown_levels = _few(sorted(levels.busy(model, group, buckets), key=lambda x: -int(x.busy.sum())), _SERIES)
     if group == "vgpus":
         shown_levels.sort(key=lambda x: (not x.name[0].isdigit(), int(re.sub(r"\D.*", "", x.name) or 0), x.name))
@@ -317,7 +308,6 @@ def _label(group: str, level: Level, among: Sequence[Level]) -> str:
 
 def _few(levels_: list[Level], most: int) -> list[Level]:
     # Those with less work together, for each engine: their sum, so nothing is lost.
-    from drawtap.system.levels import Level
 
     rest: dict[str, list[Level]] = {}
     for level in levels_[most:]:
@@ -345,9 +335,6 @@ _TITLES = {"bytes": "Memory", "Hz": "Frequency", "percent": "Load", "ns": "Time 
 def _counters(
     model: KernelModel, block: Block, buckets: Buckets, chosen: Sequence[tuple[int, int]]
 ) -> tuple[list[Panel], list[dict[str, object]]]:
-    from drawtap.output.system_report import Panel
-    from drawtap.system import levels
-
     by_title: dict[tuple[str, str], list[dict[str, object]]] = {}
     left = _POINTS
     for level in levels.counters(model, buckets):
@@ -397,9 +384,6 @@ def _memory(
     model: KernelModel, block: Block, buckets: Buckets, chosen: Sequence[tuple[int, int]], most: int
 ) -> list[tuple[str, list[dict[str, object]]]]:
     """Return curves of GPU memory by virtual machine and by process, those with the most first."""
-    import numpy as np
-
-    from drawtap.system import levels
 
     devices = model.scalar("SELECT count(DISTINCT device) FROM memory_use")
     plots: list[tuple[str, list[dict[str, object]]]] = []
@@ -428,8 +412,6 @@ def _counter_order(item: tuple[tuple[str, str], object]) -> tuple[bool, str, str
 
 
 def _histograms(model: KernelModel, block: Block, buckets: Buckets) -> list[dict[str, object]]:
-    from drawtap.system import levels
-
     return [
         {
             "measure": measure,
@@ -444,8 +426,6 @@ def _histograms(model: KernelModel, block: Block, buckets: Buckets) -> list[dict
 
 
 def _events(block: Block, events: Mapping[str, list[Any]]) -> dict[str, object]:
-    import numpy as np
-
     def coded(name: str) -> tuple[list[str], int]:
         texts = [str(v) if v is not None else "" for v in events[name]]
         known = {text: i for i, text in enumerate(dict.fromkeys(texts))}
@@ -492,8 +472,6 @@ def _moments(model: KernelModel, contentions: Sequence[Finding], window: tuple[i
 
 
 def _finding(finding: Finding, begin: int, end: int) -> FindingCard:
-    from drawtap.output.system_report import FindingCard
-
     at = finding.worst_at_ns
     return FindingCard(
         finding.rule,

@@ -11,12 +11,16 @@ import markupsafe
 
 import drawtap
 from drawtap.analysis.checklist import Checklist
+from drawtap.analysis.content import Series
 from drawtap.analysis.rule import CLASSES
 from drawtap.analysis.verdict import Verdict
+from drawtap.metrics.tables import HeatMap, Table
 from drawtap.output.document import asset, script, templates
 from drawtap.output.overdraw import STEPS
 from drawtap.output.text import duration, number, percentile, size
+from drawtap.tables.recording import HistogramRow
 
+PLOT_UNITS = frozenset({"ns", "bytes"})  # of values; all others are plain numbers
 _MOST_POINTS = 8000
 
 
@@ -28,18 +32,6 @@ class FrameRow:
     duration_ns: int | None
     calls: int
     upload_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionRow:
-    """All calls of one function; `share` (0 to 1) is relative to the most frequent one."""
-
-    name: str
-    count: int
-    share: float
-    total_ns: int | None
-    mean_ns: float | None
-    max_ns: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,57 +66,6 @@ class Plot:
     unit: str
     series: Sequence[tuple[str, str, Sequence[float | None]]]  # label, colour, values
     bars: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class StatRow:
-    """One quantity over the frames, with a histogram. `unit` as for Plot."""
-
-    title: str
-    unit: str
-    total: float
-    minimum: float
-    mean: float
-    maximum: float
-    bins: Sequence[int]
-
-
-@dataclass(frozen=True, slots=True)
-class ContentRow:
-    """One quantity of a table of content; `missing` says why there is none. `source`: what told it."""
-
-    title: str
-    stat: StatRow | None
-    source: str
-    missing: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ContentTable:
-    """The work of frames, for one API; `command` measures what is missing, "" where nothing is."""
-
-    title: str
-    rows: Sequence[ContentRow]
-    command: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class HeatLayer:
-    """One metric of draws: `cells[frame][place]`, None where there is none. `unit` as for Plot."""
-
-    title: str
-    unit: str
-    cells: Sequence[Sequence[float | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Heat:
-    """Draws by frames. `functions` name the draws as cells do; a cell stands for `folded` frames and draws."""
-
-    frames: Sequence[int]
-    functions: Sequence[Sequence[str]]
-    layers: Sequence[HeatLayer]
-    folded: tuple[int, int] = (1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +140,7 @@ class Report:
     subtitle: str
     tiles: Sequence[tuple[str, str]]
     frames: Sequence[FrameRow]
-    functions: Sequence[FunctionRow]
+    functions: Sequence[HistogramRow]
     functions_note: str
     slowest: Sequence[CallRow]
     tables: Sequence[SmallTable]
@@ -211,7 +152,7 @@ class Report:
     checks: Checks | None = None
     plots: Sequence[Plot] = ()
     strip: Sequence[tuple[int, str]] = ()
-    statistics: Sequence[StatRow] = ()
+    statistics: Sequence[Series] = ()
     chosen: Sequence[FrameDetail] = ()
     slow: Sequence[FrameDetail] = ()
     textures: Sequence[TextureCard] = ()
@@ -220,9 +161,9 @@ class Report:
     configs: SmallTable | None = None
     redundancy: Sequence[SmallTable] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
-    content: Sequence[ContentTable] = ()
+    content: Sequence[Table] = ()
     sizes: Sequence[tuple[str, float]] = ()
-    heat: Heat | None = None
+    heat: HeatMap | None = None
     overdraw: Sequence[tuple[str, str, str]] = ()  # title, text, picture
 
     @property
@@ -363,8 +304,8 @@ def columns(values: Sequence[tuple[str, float]]) -> markupsafe.Markup:
     )
 
 
-def _heat(heat: Heat | None) -> dict[str, object] | None:
-    if heat is None:
+def _heat(heat: HeatMap | None) -> dict[str, object] | None:
+    if heat is None or not heat.metrics:
         return None
     names = list(dict.fromkeys(name for column in heat.functions for name in column))
     at = {name: i for i, name in enumerate(names)}
@@ -375,11 +316,11 @@ def _heat(heat: Heat | None) -> dict[str, object] | None:
         "folded": list(heat.folded),
         "layers": [
             {
-                "title": layer.title,
-                "unit": layer.unit,
+                "title": layer.name,
+                "unit": layer.unit if layer.unit in PLOT_UNITS else "count",
                 "cells": [[None if v is None else float(f"{v:.3g}") for v in column] for column in layer.cells],
             }
-            for layer in heat.layers
+            for layer in heat.metrics
         ],
     }
 
