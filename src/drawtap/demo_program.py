@@ -104,7 +104,7 @@ def _start() -> tuple[ctypes.CDLL, Callable[[], object]]:
     pointer = ctypes.c_void_p
     for name in ("eglCreateContext", "eglCreatePbufferSurface"):
         getattr(egl, name).restype = pointer
-    display = display_without_window(egl)
+    display = opened_display(egl)
     if display is None:
         raise NoDriverError("EGL finds no driver")
     config, count = pointer(), ctypes.c_int()
@@ -119,28 +119,36 @@ def _start() -> tuple[ctypes.CDLL, Callable[[], object]]:
     return gl, lambda: egl.eglSwapBuffers(display, surface)
 
 
-def display_without_window(egl: ctypes.CDLL) -> ctypes.c_void_p | None:
-    """Return an initialised display of EGL: of a GPU where EGL lists one, as the player chooses it. None: no driver."""
+def opened_display(egl: ctypes.CDLL, *, on_screen: bool = False) -> ctypes.c_void_p | None:
+    """Return an initialised display of EGL: of a GPU where EGL lists one, as the player chooses it. None: no driver.
+
+    `on_screen`: the display of windows instead.
+    """
     for name in ("eglGetPlatformDisplay", "eglGetDisplay", "eglGetProcAddress"):
         getattr(egl, name).restype = ctypes.c_void_p
     egl.eglQueryString.restype = ctypes.c_char_p
-    return next((display for display in map(ctypes.c_void_p, _displays(egl)) if _opened(egl, display)), None)
-
-
-def _opened(egl: ctypes.CDLL, display: ctypes.c_void_p) -> bool:
-    return bool(display.value and egl.eglInitialize(display, None, None))
+    displays = [egl.eglGetDisplay(None)] if on_screen else _displays(egl)
+    works = (
+        display for display in map(ctypes.c_void_p, displays) if display and egl.eglInitialize(display, None, None)
+    )
+    return next(works, None)
 
 
 def _displays(egl: ctypes.CDLL) -> Iterator[int | None]:
-    steered = any(map(os.environ.get, _STEERS))
+    asked = os.environ.get("EGL_PLATFORM") == "device"
+    steered = any(map(os.environ.get, _STEERS)) and not asked
     if not steered and b"EGL_EXT_platform_device" in (egl.eglQueryString(None, _EXTENSIONS) or b""):
-        yield from (egl.eglGetPlatformDisplay(_DEVICE, device, None) for device in _gpus(egl))
-    yield egl.eglGetPlatformDisplay(_SURFACELESS, None, None)
+        yield from (egl.eglGetPlatformDisplay(_DEVICE, device, None) for device in _devices(egl, asked=asked))
+    if not asked:
+        yield egl.eglGetPlatformDisplay(_SURFACELESS, None, None)
     yield egl.eglGetDisplay(None)
 
 
-def _gpus(egl: ctypes.CDLL) -> Iterator[ctypes.c_void_p]:
-    """Yield the devices of EGL that are no processor, or the one whose number DRAWTAP_EGL_DEVICE is."""
+def _devices(egl: ctypes.CDLL, *, asked: bool) -> Iterator[ctypes.c_void_p]:
+    """Yield the devices of EGL that are no processor, or the one whose number DRAWTAP_EGL_DEVICE is.
+
+    A processor counts where the user has `asked` for devices, behind all GPUs.
+    """
     found = [egl.eglGetProcAddress(name) for name in (b"eglQueryDevicesEXT", b"eglQueryDeviceStringEXT")]
     if not all(found):
         return
@@ -150,9 +158,13 @@ def _gpus(egl: ctypes.CDLL) -> Iterator[ctypes.c_void_p]:
     devices, count = (pointer * 64)(), number()
     chosen = os.environ.get("DRAWTAP_EGL_DEVICE")
     if query(len(devices), devices, ctypes.byref(count)):
-        for place, device in enumerate(map(pointer, devices[: count.value])):
-            if str(place) == chosen if chosen else _SOFTWARE not in (text(device, _EXTENSIONS) or b""):
-                yield device
+        listed = [
+            (_SOFTWARE in (text(device, _EXTENSIONS) or b""), place)
+            for place, device in enumerate(devices[: count.value])
+        ]
+        for software, place in sorted(listed):
+            if str(place) == chosen if chosen else asked or not software:
+                yield pointer(devices[place])
 
 
 def _ints(values: tuple[int, ...]) -> ctypes.Array[ctypes.c_int]:

@@ -122,7 +122,10 @@ def test_a_device_that_is_not_there_is_named(number: str, opened: Path) -> None:
     assert not opened.read_text()
 
 
-@pytest.mark.parametrize(("chosen", "device"), [({}, "2"), ({"DRAWTAP_EGL_DEVICE": "3"}, "3")])
+@pytest.mark.parametrize(
+    ("chosen", "device"),
+    [({}, "2"), ({"DRAWTAP_EGL_DEVICE": "3"}, "3"), ({"EGL_PLATFORM": "device"}, "2")],
+)
 def test_the_demo_and_the_doctor_draw_on_the_gpu_that_the_player_takes(
     chosen: dict[str, str], device: str, stand_in_gpus: Path, opened: Path
 ) -> None:

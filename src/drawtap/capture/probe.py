@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from drawtap.demo_program import display_without_window
+from drawtap.demo_program import opened_display
 
 _EGL_OPENGL_ES2_BIT, _EGL_RENDERABLE_TYPE, _EGL_NONE, _EGL_CONTEXT_CLIENT_VERSION = 4, 0x3040, 0x3038, 0x3098
 _EGL_OPENGL_ES_API = 0x30A0
@@ -30,11 +30,10 @@ def main() -> None:
 def _ask(*, surfaceless: bool) -> dict[str, str]:
     egl, gles = ctypes.CDLL("libEGL.so.1"), ctypes.CDLL("libGLESv2.so.2")
     pointer = ctypes.c_void_p
-    for name in ("eglGetDisplay", "eglCreateContext"):
-        getattr(egl, name).restype = pointer
+    egl.eglCreateContext.restype = pointer
     gles.glGetString.restype = ctypes.c_char_p
-    display = display_without_window(egl) if surfaceless else pointer(egl.eglGetDisplay(None))
-    if not display or not egl.eglInitialize(display, None, None):
+    display = opened_display(egl, on_screen=not surfaceless)
+    if display is None:
         raise RuntimeError(f"eglInitialize fails with 0x{egl.eglGetError() & 0xFFFF:x}")
     config, count = pointer(), ctypes.c_int()
     wanted = (ctypes.c_int * 3)(_EGL_RENDERABLE_TYPE, _EGL_OPENGL_ES2_BIT, _EGL_NONE)
