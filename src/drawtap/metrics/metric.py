@@ -160,10 +160,8 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9._]+", "-", text.lower()).strip("-") or "unnamed"
 
 
-def offered(
-    backend_name: str, said: Capabilities, kinds: Mapping[str, str], units: Mapping[str, str] | None = None
-) -> Iterable[Metric]:
-    """Return the metrics that a driver names itself; `kinds` and `units` are by the driver's type.
+def offered(backend_name: str, said: Capabilities) -> Iterable[Metric]:
+    """Return the metrics that a driver names itself. The type of an offer is a kind; any other is a counter's.
 
     Two that the driver calls the same get `.2`, `.3` ... in the driver's order.
     """
@@ -176,8 +174,7 @@ def offered(
         base = f"{backend_name}:{slug(offer.group)}/{slug(offer.name)}"
         seen[base] = seen.get(base, 0) + 1
         id_ = base if seen[base] == 1 else f"{base}.{seen[base]}"
-        unit = offer.unit or (units or {}).get(offer.type, "count")
-        kind = kinds.get(offer.type, "counter")
+        unit, kind = offer.unit or "count", offer.type if offer.type in FOLDS else "counter"
         offers.append(
             Metric(id_, offer.name, unit, kind, offer.text or offer.name, offer.spec, "", said.where(offer.spec))
         )

@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from drawtap.metrics.metric import Capabilities, Metric, backend, offered
 
-_KINDS = {"percent": "percent", "mean": "mean", "counter": "counter"}
-
 
 @backend("amd")
 def amd(said: Capabilities) -> Iterable[Metric]:
     """Counters that the driver names (GL_AMD_performance_monitor), of the context that runs. Each group has a
     number of counters that count at once; percentages and floats are averaged over parts by their duration."""
-    return offered("amd", said, _KINDS)
+    return offered("amd", said)

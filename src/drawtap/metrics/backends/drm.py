@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from drawtap.metrics.metric import Capabilities, Metric, backend, offered
 
-_KINDS = {"gauge": "gauge", "counter": "counter", "duration": "duration"}
-
 
 @backend("drm", needs_context=False)
 def drm(said: Capabilities) -> Iterable[Metric]:
     """Time on the engines of the GPU, cycles and memory of this process, from /proc/self/fdinfo (drm-usage-stats).
     Drivers bring these up to date when work ends: right over many frames, coarse for one."""
-    return offered("drm", said, _KINDS)
+    return offered("drm", said)

@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from drawtap.metrics.metric import Capabilities, Metric, backend, offered
 
-_KINDS = {"mean": "mean", "counter": "counter", "duration": "duration", "timestamp": "timestamp"}
-
 
 @backend("intel")
 def intel(said: Capabilities) -> Iterable[Metric]:
     """Counters of the driver's queries (GL_INTEL_performance_query), of the context that runs. The counters of one
     query come together; the driver decides which queries run beside each other."""
-    return offered("intel", said, _KINDS)
+    return offered("intel", said)

@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from drawtap.metrics.metric import Capabilities, Metric, backend, offered
 
-_KINDS = {"counter": "counter", "mean": "mean"}
-
 
 @backend("vg", needs_context=False)
 def vg(said: Capabilities) -> Iterable[Metric]:
     """The sensors of drawtap's OpenVG engine (EGL_DRAWTAP_sensors): render calls, paths, segments, edges before and
     after clipping, pixels, means of a path; the OpenVG rows of Table 9 of Kyostila's thesis."""
-    return offered("vg", said, _KINDS)
+    return offered("vg", said)

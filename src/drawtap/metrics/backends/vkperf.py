@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from drawtap.metrics.metric import Capabilities, Metric, backend, offered
 
-_KINDS = {"counter": "counter", "percent": "percent", "mean": "mean"}
-
 
 @backend("vkperf")
 def vkperf(said: Capabilities) -> Iterable[Metric]:
     """Counters that a Vulkan driver names (VK_KHR_performance_query). The driver says which of them it counts in one
     submit; the others get a replay of their own. Some count render passes or command buffers only as a whole."""
-    return offered("vkperf", said, _KINDS)
+    return offered("vkperf", said)
