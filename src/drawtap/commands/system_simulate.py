@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from drawtap.commands import Opt, command
+from drawtap.commands import Opt, Options, command
 from drawtap.errors import UsageError, check_target, did_you_mean
 from drawtap.output.result import Rows, Sheets
 
@@ -17,6 +17,44 @@ if TYPE_CHECKING:
 
 _MOST_SECONDS = 86_400
 _MARKS = " ▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True)
+class Change(Options):
+    """Settings that are other than the scenario says."""
+
+    weights: Annotated[str | None, Opt("Weights of the virtual GPUs, 1 to 16: 8,4.", "-w", "W,W")] = None
+    period: Annotated[float | None, Opt("Length of a period in ms.", None, "MS")] = None
+    carry: Annotated[int | None, Opt("For how many periods debts are kept; 1: not at all.", None, "N")] = None
+    work_conserving: Annotated[bool, Opt("Let a virtual GPU use time that nobody else wants.")] = False
+    preemption: Annotated[bool, Opt("Take work off an engine when it is somebody else's turn.")] = False
+    slowdown: Annotated[float | None, Opt("Factor on executions beside another virtual GPU.", None, "X")] = None
+    seed: Annotated[int | None, Opt("Another run with the same rules.", None, "N")] = None
+
+    def of(self, scenario: Scenario) -> Scenario:
+        """Return the scenario with the change. Raises UsageError for weights that are none, or not one a GPU."""
+        rules = scenario.scheduler
+        rules = replace(
+            rules,
+            period_ns=rules.period_ns if self.period is None else round(self.period * 1e6),
+            carry_periods=rules.carry_periods if self.carry is None else self.carry,
+            work_conserving=rules.work_conserving or self.work_conserving,
+            preemption=rules.preemption or self.preemption,
+            slowdown=rules.slowdown if self.slowdown is None else self.slowdown,
+        )
+        vgpus = scenario.vgpus
+        if self.weights is not None:
+            try:
+                numbers = [int(w) for w in self.weights.split(",")]
+            except ValueError:
+                raise UsageError(f"{self.weights!r} are no weights", hint="numbers from 1 to 16: 8,4") from None
+            if len(numbers) != len(vgpus):
+                raise UsageError(f"{len(numbers)} weights for {len(vgpus)} virtual GPUs")
+            vgpus = tuple(replace(v, weight=w) for v, w in zip(vgpus, numbers, strict=True))
+        seed = scenario.seed if self.seed is None else self.seed
+        changed = replace(scenario, scheduler=rules, vgpus=vgpus, seed=seed)
+        changed.check()
+        return changed
 
 
 @command(
@@ -34,13 +72,7 @@ def system_simulate(
         str, Opt("alone, idle-neighbour, slow-neighbour, hotspot, or a TOML file", metavar="SCENARIO")
     ] = "hotspot",
     *,
-    weights: Annotated[str | None, Opt("Weights of the virtual GPUs, 1 to 16: 8,4.", "-w", "W,W")] = None,
-    period: Annotated[float | None, Opt("Length of a period in ms.", None, "MS")] = None,
-    carry: Annotated[int | None, Opt("For how many periods debts are kept; 1: not at all.", None, "N")] = None,
-    work_conserving: Annotated[bool, Opt("Let a virtual GPU use time that nobody else wants.")] = False,
-    preemption: Annotated[bool, Opt("Take work off an engine when it is somebody else's turn.")] = False,
-    slowdown: Annotated[float | None, Opt("Factor on executions beside another virtual GPU.", None, "X")] = None,
-    seed: Annotated[int | None, Opt("Another run with the same rules.", None, "N")] = None,
+    change: Change,
     what_if: Annotated[
         tuple[str, ...],
         Opt(
@@ -78,16 +110,7 @@ def system_simulate(
         raise UsageError("--guests records, and --record does not say where to", hint="--record FOLDER --guests")
     if not 0 < until <= _MOST_SECONDS:
         raise UsageError(f"--until {until:g}: more than 0 and at most {_MOST_SECONDS} s")
-    chosen = _changed(
-        whatif.load_scenario(scenario),
-        weights=weights,
-        period=period,
-        carry=carry,
-        work_conserving=work_conserving,
-        preemption=preemption,
-        slowdown=slowdown,
-        seed=seed,
-    )
+    chosen = change.of(whatif.load_scenario(scenario))
     names = _variants(what_if, list(VARIANTS))
     from drawtap.scratch import Scratch
 
@@ -105,40 +128,6 @@ def system_simulate(
 def _stopped(run: Run) -> str:
     left = [o.name for o in run.outcomes if o.requests and o.finished_s is None]
     return f"{run.variant}: stopped after {run.stopped_s:g} s, when {', '.join(left)} had not done all requests"
-
-
-def _changed(
-    scenario: Scenario,
-    *,
-    weights: str | None,
-    period: float | None,
-    carry: int | None,
-    work_conserving: bool,
-    preemption: bool,
-    slowdown: float | None,
-    seed: int | None,
-) -> Scenario:
-    rules = scenario.scheduler
-    rules = replace(
-        rules,
-        period_ns=rules.period_ns if period is None else round(period * 1e6),
-        carry_periods=rules.carry_periods if carry is None else carry,
-        work_conserving=rules.work_conserving or work_conserving,
-        preemption=rules.preemption or preemption,
-        slowdown=rules.slowdown if slowdown is None else slowdown,
-    )
-    vgpus = scenario.vgpus
-    if weights is not None:
-        try:
-            numbers = [int(w) for w in weights.split(",")]
-        except ValueError:
-            raise UsageError(f"{weights!r} are no weights", hint="numbers from 1 to 16: 8,4") from None
-        if len(numbers) != len(vgpus):
-            raise UsageError(f"{len(numbers)} weights for {len(vgpus)} virtual GPUs")
-        vgpus = tuple(replace(v, weight=w) for v, w in zip(vgpus, numbers, strict=True))
-    changed = replace(scenario, scheduler=rules, vgpus=vgpus, seed=scenario.seed if seed is None else seed)
-    changed.check()
-    return changed
 
 
 def _variants(asked: Sequence[str], known: list[str]) -> list[str]:
@@ -229,9 +218,8 @@ def _data(scenario: Scenario, runs: Sequence[Run], *, keep: bool) -> dict[str, o
 
 
 def _page(scenario: Scenario, runs: Sequence[Run]) -> str:
-    from drawtap.output.simulation import SimulationPage, Usage, render
+    from drawtap.output.simulation import SimulationPage, render
     from drawtap.output.text import duration
-    from drawtap.system.simulator import VARIANTS
 
     rows = [
         [
@@ -248,18 +236,7 @@ def _page(scenario: Scenario, runs: Sequence[Run]) -> str:
         for r in runs
         for o in r.outcomes
     ]
-    charts = [
-        (r.variant, VARIANTS[r.variant], [Usage(o.name, o.usage) for o in r.outcomes], r.duration_s) for r in runs
-    ]
-    columns = [
-        "variant",
-        "virtual GPU",
-        "weight",
-        "ends",
-        "utilisation",
-        "in phases",
-        "mean wait",
-        "p99 wait",
-        "preempted",
-    ]
-    return render(SimulationPage(f"Scenario {scenario.name}", scenario.help, charts, columns, rows))
+    columns = (
+        "variant", "virtual GPU", "weight", "ends", "utilisation", "in phases", "mean wait", "p99 wait", "preempted"
+    )  # fmt: skip
+    return render(SimulationPage(f"Scenario {scenario.name}", scenario.help, runs, columns, rows))

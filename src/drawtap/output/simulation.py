@@ -9,45 +9,39 @@ from itertools import pairwise
 import markupsafe
 
 from drawtap.output.document import document
+from drawtap.system.simulator import VARIANTS
+from drawtap.system.whatif import Outcome, Run
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 130, 44, 18
 _COLORS = ("blue", "orange", "green", "red")
 
 
 @dataclass(frozen=True)
-class Usage:
-    """One virtual GPU in a chart: its name and (seconds, share from 0 to 1)."""
-
-    name: str
-    points: Sequence[tuple[float, float]]
-
-
-@dataclass(frozen=True)
 class SimulationPage:
-    """The content of the page: per variant a chart; `columns` and `rows` of the table as text."""
+    """The content of the page: a chart for each run; `columns` and `rows` of the table as text."""
 
     title: str
     text: str
-    charts: Sequence[tuple[str, str, Sequence[Usage], float]]  # variant, what it means, curves, seconds
+    runs: Sequence[Run]
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
 def render(page: SimulationPage) -> str:
     """Return the page as one HTML document that loads nothing from anywhere."""
-    longest = max((seconds for *_, seconds in page.charts), default=1.0)
+    longest = max((run.duration_s for run in page.runs), default=1.0)
     return document(
         "simulation.html",
         page=page,
         charts=[
-            (name, text, markupsafe.Markup(chart(curves, seconds, longest)))
-            for name, text, curves, seconds in page.charts
+            (run.variant, VARIANTS[run.variant], markupsafe.Markup(chart(run.outcomes, run.duration_s, longest)))
+            for run in page.runs
         ],
-        legend=[(u.name, _COLORS[i % len(_COLORS)]) for i, u in enumerate(page.charts[0][2] if page.charts else ())],
+        legend=[(o.name, _COLORS[i % len(_COLORS)]) for i, o in enumerate(page.runs[0].outcomes if page.runs else ())],
     )
 
 
-def chart(curves: Sequence[Usage], seconds: float, longest: float) -> str:
+def chart(curves: Sequence[Outcome], seconds: float, longest: float) -> str:
     """Return usage over time as SVG; all charts of a page share the time of the longest."""
     scale = (_WIDTH - _LEFT) / max(longest, 1e-9)
     parts = [f'<svg viewBox="0 0 {_WIDTH + 16} {_HEIGHT + _BOTTOM + 6}" role="img">']
@@ -70,9 +64,9 @@ def chart(curves: Sequence[Usage], seconds: float, longest: float) -> str:
     return "".join(parts)
 
 
-def _closed(curve: Usage, seconds: float) -> list[tuple[float, float]]:
+def _closed(curve: Outcome, seconds: float) -> list[tuple[float, float]]:
     # Bins in which nothing ran are left out of a series: there the curve goes down to zero.
-    points = list(curve.points)
+    points = list(curve.usage)
     if not points:
         return [(0.0, 0.0), (seconds, 0.0)]
     gaps = [b[0] - a[0] for a, b in pairwise(points)]
