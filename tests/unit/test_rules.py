@@ -183,6 +183,48 @@ def test_vertices_in_storage_that_is_too_small(tmp_path: Path):
     assert first.what == "attribute 0 needs 48 bytes of buffer 5, which has 36"
 
 
+@pytest.mark.parametrize(
+    ("divisor", "instances", "said"),
+    [
+        (("glVertexAttribDivisor", 0, 1), 3, None),
+        (("glVertexAttribDivisorANGLE", 0, 2), 6, None),
+        (("glVertexBindingDivisor", 0, 1), 3, None),
+        (("glVertexAttribDivisor", 0, 1), 4, "attribute 0 needs 48 bytes of buffer 5, which has 36"),
+        (("glVertexAttribDivisor", 0, 2), 7, "attribute 0 needs 48 bytes of buffer 5, which has 36"),
+        (("glVertexAttribDivisor", 0, 0), 1, "attribute 0 needs 432 bytes of buffer 5, which has 36"),
+        (("glVertexAttribDivisor", 0, 1), 0, None),
+    ],
+)
+def test_instances_in_place_of_vertices(
+    divisor: tuple[str, int, int], instances: int, said: str | None, tmp_path: Path
+):
+    """An attribute with a divisor has a value for each so many instances, however many vertices are drawn."""
+    name, index, each_so_many = divisor
+
+    def start(s: Scene) -> None:
+        getattr(vertices(s, 0), name)(index, each_so_many)
+
+    def frame(s: Scene, i: int) -> Scene:
+        return s.glDrawArraysInstanced("GL_TRIANGLES", 0, 36, instances)
+
+    with open_trace(each(frame, start=start, count=2).write(tmp_path / "x.dtap")) as trace:
+        found = judge(trace, "vertices-past-end")
+    assert found.verdict == ("finding" if said else "pass"), found.reason
+    assert said is None or found.evidence[0].what == said
+
+
+def test_indices_of_instances_in_place_of_vertices(tmp_path: Path):
+    def start(s: Scene) -> None:
+        vertices(s, 0).glVertexAttribDivisor(0, 1)
+
+    def frame(s: Scene, i: int) -> Scene:
+        return indexed(s, [0, 1, 9], 3)
+
+    with open_trace(each(frame, start=start, count=2).write(tmp_path / "x.dtap")) as trace:
+        found = judge(trace, "vertices-past-end")
+    assert found.verdict == "pass", found.evidence
+
+
 def test_a_clear_with_closed_depth_mask_clears_no_depth(tmp_path: Path):
     def frame(s: Scene, i: int) -> Scene:
         s.glEnable("GL_DEPTH_TEST").glDepthMask(0).glClear("GL_COLOR_BUFFER_BIT|GL_DEPTH_BUFFER_BIT").glDepthMask(1)

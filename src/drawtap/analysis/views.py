@@ -239,6 +239,20 @@ FROM (SELECT e.seq, e.context, e.index, true AS is_on FROM "glEnableVertexAttrib
 ASOF LEFT JOIN vertex_array_bindings v ON v.context = t.context AND v.seq <= t.seq
 """
 
+# The number of instances that share a value of an attribute, from a call on; 0: each vertex has its own.
+# glVertexAttribPointer ties an attribute to the binding of its number.
+_ATTRIBUTE_DIVISOR = """
+SELECT d.seq, d.context, d.index, d.divisor::BIGINT AS divisor, coalesce(v.vertex_array, 0) AS vertex_array
+FROM (SELECT a.seq, a.context, a.index, a.divisor FROM "glVertexAttribDivisor" a
+      UNION ALL SELECT b.seq, b.context, b.index, b.divisor FROM "glVertexAttribDivisorARB" b
+      UNION ALL SELECT c.seq, c.context, c.index, c.divisor FROM "glVertexAttribDivisorANGLE" c
+      UNION ALL SELECT e.seq, e.context, e.index, e.divisor FROM "glVertexAttribDivisorEXT" e
+      UNION ALL SELECT n.seq, n.context, n.index, n.divisor FROM "glVertexAttribDivisorNV" n
+      UNION ALL SELECT i.seq, i.context, i.bindingindex, i.divisor FROM "glVertexBindingDivisor" i) d
+ASOF LEFT JOIN vertex_array_bindings v ON v.context = d.context AND v.seq <= d.seq
+UNION ALL SELECT o.seq, o.context, o.bindingindex, o.divisor::BIGINT, o.vaobj FROM "glVertexArrayBindingDivisor" o
+"""
+
 # The context that threads make current, with its surfaces; calls that failed change nothing.
 _MADE_CURRENT = """
 SELECT e.seq, e.frame, e.thread, e.duration, e.ctx AS made, e.draw AS surface, e.read AS read_surface
@@ -318,6 +332,7 @@ VIEWS: Mapping[str, str | Computed] = {
     "vertex_array_bindings": _VERTEX_ARRAY,
     "attribute_pointers": _ATTRIBUTE_POINTER,
     "attribute_toggles": _ATTRIBUTE_TOGGLE,
+    "attribute_divisors": _ATTRIBUTE_DIVISOR,
     "made_current": _MADE_CURRENT,
     "lives": _LIFE,
     "uniforms": _UNIFORM,
