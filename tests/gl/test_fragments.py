@@ -269,7 +269,7 @@ class TestCounts:
         for frame in range(frames):
             assert _draws(trace, frame) == expected, frame
         with open_trace(trace) as opened:
-            pictures = overdraw.overdraw(opened, environment=LLVMPIPE)
+            pictures = list(overdraw.overdraw(opened, environment=LLVMPIPE))
         # As often as it was drawn, discarded or not.
         truth = 2 * everything + 3 * far + 3 * corner + moved + near + sum(1 * shape for shape in shapes)
         assert len(pictures) == frames
@@ -552,7 +552,7 @@ class TestShaders:
 class TestOverdraw:
     def test_every_pixel_has_exactly_its_fragments(self, recorded: dict[str, Path]):
         with open_trace(recorded["fragments"]) as opened:
-            found = overdraw.overdraw(opened, environment=LLVMPIPE)
+            found = list(overdraw.overdraw(opened, environment=LLVMPIPE))
         assert [(one.frame, one.counts.shape, one.why) for one in found] == [
             (frame, shape, "") for frame in range(FRAMES) for shape in ((HEIGHT, WIDTH), (16, 16))
         ]
@@ -574,7 +574,7 @@ class TestOverdraw:
         width, height, frames = 47, 37, 8
         trace = programs.recorded(["fragments_turned", str(frames)], tmp_path).traces[0]
         with open_trace(trace) as opened:
-            found = overdraw.overdraw(opened, environment=LLVMPIPE)
+            found = list(overdraw.overdraw(opened, environment=LLVMPIPE))
         x, y = np.arange(width) + 0.5, np.arange(height)[:, None] + 0.5
         truth = x * height + y * width < width * height
         assert len(found) == 2 * frames

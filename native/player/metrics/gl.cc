@@ -90,7 +90,7 @@ std::string no_query(uint32_t target) {
     if (es && !has("GL_EXT_disjoint_timer_query")) return "no GL_EXT_disjoint_timer_query";
     if (!es && v < 33 && !has("GL_ARB_timer_query") && !(target == GL_TIME_ELAPSED && has("GL_EXT_timer_query")))
       return "no GL_ARB_timer_query";
-    return bits(target) > 0 ? "" : "the driver's target_of has 0 bits";
+    return bits(target) > 0 ? "" : "the driver's timer queries have 0 bits";
   }
   if (target == GL_SAMPLES_PASSED) {
     if (es) return "OpenGL ES tells only whether samples passed";

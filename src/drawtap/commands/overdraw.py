@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UnavailableError, UsageError
+from drawtap.errors import UnavailableError, UsageError
 from drawtap.output.result import Rows
 from drawtap.trace.ranges import FRAMES_HELP
 
@@ -50,23 +50,23 @@ def overdraw(
     if output.exists() and not force:
         raise UsageError(f"{output} exists", hint="--force writes into it")
     within = None if frames is None else frames_of(trace, frames)
-    targets = counting.overdraw(trace, within, environment=engine.environment_of(on))
-    if not targets:
-        raise InputError("nothing was drawn in these frames", hint="drawtap frames lists the frames")
-    if not any(one.counts.size for one in targets):
-        raise UnavailableError(f"no draw of these frames is counted: {targets[0].why}", hint="--frames names others")
-    output.mkdir(parents=True, exist_ok=True)
     rows: list[tuple[object, ...]] = []
-    numbers = dict[int, int]()
-    for one in targets:
+    numbers, why = dict[int, int](), ""
+    for one in counting.overdraw(trace, within, environment=engine.environment_of(on)):
+        why = why or one.why
         if not one.counts.size:
             rows.append((one.frame, one.target, None, None, None, None, "", one.lacks))
             continue
+        output.mkdir(parents=True, exist_ok=True)
         number = numbers[one.frame] = numbers.get(one.frame, -1) + 1
         name = f"frame{one.frame:06}.png" if number == 0 else f"frame{one.frame:06}-{number}.png"
         (output / name).write_bytes(png(picture(one.counts)))
         covered = 100 * int((one.counts > 0).sum()) / one.counts.size
         cells = (round(one.mean, 3), int(one.counts.max()), round(covered, 2), int(one.counts.sum()))
         rows.append((one.frame, one.target, *cells, str(output / name), one.lacks))
-    saved = sum(one.counts.size > 0 for one in targets)
+    if not rows:
+        raise UnavailableError("nothing was drawn in these frames", hint="drawtap frames lists the frames")
+    if not numbers:
+        raise UnavailableError(f"no draw of these frames is counted: {why}", hint="--frames names others")
+    saved = sum(numbers.values()) + len(numbers)
     return Rows(_COLUMNS, rows, {"fragments": "count"}, note=f"{counted(saved, 'picture')} in {output}")

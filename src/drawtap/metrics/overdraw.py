@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,8 +67,8 @@ class Overdraw:
 
 def overdraw(
     trace: Trace, frames: range | None = None, *, environment: Mapping[str, str] | None = None
-) -> list[Overdraw]:
-    """Play a recording and return what was drawn to each target of each frame, by frame and in order of first use.
+) -> Iterator[Overdraw]:
+    """Play a recording, then yield what was drawn to each target of each frame, by frame and in order of first use.
 
     Fragments are those that rasterisation made, before any test. Raises UnavailableError where no context of the
     recording can count them, and what `player.play` raises.
@@ -90,7 +90,9 @@ def overdraw(
         if trace.frame_end != "auto":
             arguments += ["--frame-end", trace.frame_end]
         player.play(trace.path, arguments, environment=environment)
-        return [_read(file) for file in sorted(folder.glob("*.counts"), key=_place)]
+        for file in sorted(folder.glob("*.counts"), key=_place):
+            yield _read(file)
+            file.unlink()
 
 
 def _place(file: Path) -> tuple[int, int]:

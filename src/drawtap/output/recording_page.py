@@ -268,7 +268,7 @@ class _Measured:
                 if time.monotonic() > until:
                     self.missing["overdraw"] = f"the {wanted.seconds:g} s for pictures were over (--seconds)"
                     break
-                targets = overdraw(trace, range(frame, frame + 1), environment=environment)
+                targets = list(overdraw(trace, range(frame, frame + 1), environment=environment))
                 seen = [one for one in targets if one.counts.size]
                 for one in sorted(seen, key=lambda o: o.framebuffer)[:_MOST_TARGETS]:
                     where = f", {one.target}" if one.framebuffer else ""
