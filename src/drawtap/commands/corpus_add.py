@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -54,23 +55,7 @@ def corpus_add(
         )
         for a in done
     ]
-    data = [
-        {
-            "id": a.id,
-            "file": str(a.file),
-            "new": a.new,
-            "file_bytes": a.file_bytes,
-            "contents": a.contents,
-            "new_contents": a.new_contents,
-            "new_content_bytes": a.new_content_bytes,
-            "skeleton_bytes": a.skeleton_bytes,
-            "table_bytes": a.table_bytes,
-            "new_bytes": a.new_bytes,
-            "mended": list(a.mended),
-            "notes": list(a.notes),
-        }
-        for a in done
-    ]
+    data = [{**asdict(a), "file": str(a.file), "new_bytes": a.new_bytes} for a in done]
     columns = ("id", "file", "state", "size", "new contents", "in bytes", "new in all")
     kinds = dict.fromkeys(("size", "in bytes", "new in all"), "bytes")
     notes = [f"{a.file.name}: {note}" for a in done for note in a.notes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from drawtap.commands import Opt, command
@@ -38,12 +39,5 @@ def corpus_gc(
     store = chosen(corpus)
     compact(store)
     swept = sweep(store, ns / 1e9)
-    data = {
-        "needed": swept.needed,
-        "condemned": swept.condemned,
-        "condemned_bytes": swept.condemned_bytes,
-        "deleted": swept.deleted,
-        "deleted_bytes": swept.deleted_bytes,
-        "waiting": swept.waiting,
-    }
+    data = asdict(swept)
     return Facts(data, {"sweep": data})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -57,21 +58,7 @@ def import_(
         return _tcy2(file, target, library, signatures)
     with cancelled_by_ctrl_c(lambda: peers.cancel(library)), Progress(lambda: peers.progress(library)):
         made = apitrace.read_apitrace(file, target, library=library, signatures=signatures)
-    data = {
-        "path": str(target),
-        "bytes": target.stat().st_size,
-        "calls": made.calls,
-        "calls_in_flight": made.calls_in_flight,
-        "tap_records": made.tap_records,
-        "threads": made.threads,
-        "fake": made.fake,
-        "version": made.version,
-        "container": made.container,
-        "properties": dict(made.properties),
-        "unknown_functions": made.unknown_functions,
-        "notes": list(made.notes),
-        "damage": made.damage,
-    }
+    data = {"path": str(target), "bytes": target.stat().st_size, **asdict(made)}
     facts = {
         "recording": str(target),
         "calls": made.calls,
@@ -104,8 +91,7 @@ def _tcy2(file: Path, target: Path, library: Path, signatures: Path) -> Facts:
     from drawtap.formats.tcy2 import read_tcy2
 
     made = read_tcy2(file, target, library=library, signatures=signatures)
-    data = {"path": str(target), "bytes": target.stat().st_size, "calls": made.calls, "tap_records": made.tap_records}
-    data |= {"unknown_functions": made.unknown_functions, "notes": list(made.notes), "damage": made.damage}
+    data = {"path": str(target), "bytes": target.stat().st_size, **asdict(made)}
     notes = [*made.notes, *([f"the file is damaged: {made.damage}"] if made.damage else [])]
     return Facts(data, {"imported": {"recording": str(target), "calls": made.calls, "format": "TCY2"}}, notes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from drawtap.commands import command
@@ -30,20 +31,12 @@ def _of_kernel(trace: KernelTrace) -> Facts:
         "events": sum(t.count for t in types.values()),
         "begin": bounds[0] if bounds else None,
         "end": bounds[1] if bounds else None,
-        "clock": {
-            "name": clock.name,
-            "monotonic": clock.monotonic,
-            "epoch_offset_ns": clock.epoch_offset_ns,
-            "note": clock.note,
-        },
+        "clock": asdict(clock),
         "environment": trace.environment,
         "event_types": [
             {"name": t.name, "count": t.count, "fields": {f.name: f.type for f in t.fields}} for t in types.values()
         ],
-        "problems": [
-            {"kind": p.kind, "where": p.where, "text": p.text, "count": p.count, "begin": p.begin, "end": p.end}
-            for p in problems
-        ],
+        "problems": [asdict(problem) for problem in problems],
     }
     notes = [f"{p.kind}: {p.where}: {p.text}" for p in problems[:_SHOWN]]
     if len(problems) > _SHOWN:

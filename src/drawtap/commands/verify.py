@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -144,9 +145,7 @@ def _state(trace: Trace, every: int | None, on: str) -> Sheets:
         "points": verified.points,
         "compared": verified.compared,
         "variables": len(verified.variables),
-        "disagreements": [
-            {"seq": d.seq, "path": d.path, "computed": d.computed, "driver": d.driver} for d in verified.disagreements
-        ],
+        "disagreements": [asdict(one) for one in verified.disagreements],
         "not_compared": dict(verified.not_compared),
         "only_computed": dict(verified.only_computed),
     }
