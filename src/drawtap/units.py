@@ -1,4 +1,4 @@
-"""Durations, sizes and times as people write them: `50ms`, `2min`, `64M`, `@123456`."""
+"""Durations, sizes and times as people write them: `50ms`, `2min`, `64M`, `@123456`. Numbers as tables have them."""
 
 from __future__ import annotations
 
@@ -46,3 +46,13 @@ def moment(text: str | None, begin: int) -> int | None:
     number = float(match[2]) * NS[match[3] or ("ns" if match[1] else "s")]
     exact = int(match[2]) if match[1] and "." not in match[2] and match[3] in (None, "ns") else round(number)
     return exact if match[1] else begin + exact
+
+
+def as_int(value: object) -> int:
+    """Return a cell of a table as a whole number; 0 where it holds none."""
+    return int(value) if isinstance(value, int | float) else 0
+
+
+def as_float(value: object) -> float:
+    """Return a cell of a table as a number; 0 where it holds none."""
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from drawtap.tables.recording import ContentRow, FrameRow, HistogramRow, NativeRow
+from drawtap.units import as_float
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -146,7 +147,7 @@ def overview(trace: Trace) -> Overview:
     starts = [f["t_start"] for f in trace.table(FrameRow) if f["t_start"] is not None]
     finishes = [f["t_end"] for f in trace.table(FrameRow) if f["t_end"] is not None]
     seconds = (finishes[-1] - starts[0]) / 1e9 if starts and finishes else 0.0
-    rates = [1e9 / step for row in rows if (step := _number(row["interval"])) > 0]
+    rates = [1e9 / step for row in rows if (step := as_float(row["interval"])) > 0]
     fastest = max(rates, default=0.0)
     duration = info["duration"]
     return Overview(
@@ -367,7 +368,3 @@ def _surfaces(trace: Trace) -> Iterable[str]:
 
 def _total(rows: Iterable[Mapping[str, Any]], name: str) -> int:
     return sum(int(row[name]) for row in rows)
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

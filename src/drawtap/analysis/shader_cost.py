@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from drawtap.analysis import glsl
 from drawtap.analysis.shaders import shaders
 from drawtap.trace import measured
+from drawtap.units import as_int
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -52,7 +53,7 @@ WHERE d.kind = 'draw' GROUP BY d.program
 
 def shader_costs(trace: Trace, *, most: int = 1000) -> list[ShaderCost]:
     """Return the newest source of each stage of each program, by program; at most `most` sources are looked at."""
-    draws = {_int(p): (_int(count), _int(vertices)) for p, count, vertices in trace.sql(_DRAWS).fetchall()}
+    draws = {as_int(p): (as_int(count), as_int(vertices)) for p, count, vertices in trace.sql(_DRAWS).fetchall()}
     fragments = _fragments(trace)
     costs: dict[tuple[int, str], ShaderCost] = {}
     for shader in shaders(trace, most=most):
@@ -72,8 +73,4 @@ def shader_costs(trace: Trace, *, most: int = 1000) -> list[ShaderCost]:
 def _fragments(trace: Trace) -> Mapping[int, int]:
     if not measured.files(trace.path):
         return {}
-    return {_int(p): _int(n) for p, n in trace.sql(_MEASURED).fetchall() if n is not None}
-
-
-def _int(value: Any) -> int:
-    return int(value) if value is not None else 0
+    return {as_int(p): as_int(n) for p, n in trace.sql(_MEASURED).fetchall() if n is not None}

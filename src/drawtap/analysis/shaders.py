@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from drawtap.trace.snapshot import Snapshot
+from drawtap.units import as_int
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -51,18 +52,18 @@ def shaders(trace: Trace, *, most: int) -> list[Shader]:
     ends: dict[object, int] = {}  # of a name, the call that gives it another source
     compiled = []
     for seq, shader, stage, _compiled, ns in reversed(sources[:most]):
-        first, end = _int(seq), ends.get(shader, 1 << 62)
+        first, end = as_int(seq), ends.get(shader, 1 << 62)
         ends[shader] = first
         source = _source(trace, first)
-        programs = [_int(p) for at, s, p in attached if s == shader and first <= _int(at) < end]
+        programs = [as_int(p) for at, s, p in attached if s == shader and first <= as_int(at) < end]
         compiled.append(
             Shader(
-                _int(shader),
+                as_int(shader),
                 first,
-                _STAGES.get(_int(stage), ""),
+                _STAGES.get(as_int(stage), ""),
                 source,
                 source.count("\n") + 1,
-                None if ns is None else _int(ns),
+                None if ns is None else as_int(ns),
                 list(dict.fromkeys(programs)),
             )
         )
@@ -73,7 +74,3 @@ def _source(trace: Trace, seq: int) -> str:
     strings = trace.calls[seq].args.get("string")
     whole = "".join(str(s) for s in strings) if isinstance(strings, list) else str(strings or "")
     return whole.rstrip("\0") if len(whole) <= _MOST_CHARACTERS else whole[:_MOST_CHARACTERS] + "\n…"
-
-
-def _int(value: Any) -> int:
-    return int(value) if value is not None else 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from drawtap.analysis.synthesis_request import FEATURES
 from drawtap.errors import UsageError
+from drawtap.units import as_float
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -45,7 +46,7 @@ def counted(trace: Trace, frames: range | None = None) -> dict[str, float]:
     means = {}
     for feature in FEATURES.values():
         if feature.counts:
-            total = sum(_float(row.get(name)) for row in chosen for name in feature.counts)
+            total = sum(as_float(row.get(name)) for row in chosen for name in feature.counts)
             means[feature.name] = total / len(chosen)
     means["texture_memory"] = float(content.texture_memory(trace))
     return means
@@ -61,7 +62,7 @@ def not_repeated(trace: Trace, frames: range | None = None) -> dict[str, float]:
     if chosen and (points := _points_and_lines(trace, chosen)):
         means["draws of points and lines"] = points / len(chosen)
     for name in NOT_REPEATED:
-        mean = sum(_float(row.get(name)) for row in chosen) / max(len(chosen), 1)
+        mean = sum(as_float(row.get(name)) for row in chosen) / max(len(chosen), 1)
         if mean:
             means[content.SERIES[name][0]] = mean
     return means
@@ -73,7 +74,3 @@ def _points_and_lines(trace: Trace, chosen: Sequence[Mapping[str, object]]) -> i
     numbers = f"frame BETWEEN {chosen[0]['frame']} AND {chosen[-1]['frame']}"
     question = f"SELECT count(*) FROM draws WHERE kind = 'draw' AND ({modes}) AND {numbers}"
     return int(trace.sql(question).fetchall()[0][0])
-
-
-def _float(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

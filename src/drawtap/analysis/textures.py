@@ -18,6 +18,7 @@ from drawtap.analysis.pictures import Image, shrunk
 from drawtap.analysis.views import VIEWS
 from drawtap.errors import DrawtapError
 from drawtap.trace.snapshot import Snapshot
+from drawtap.units import as_int
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -67,7 +68,7 @@ def textures(trace: Trace, *, most: int, width: int) -> tuple[list[Texture], int
     left = _MOST_BYTES
     out = []
     for (_, name), loads in list(loaded.items())[:most]:
-        texture = _texture(trace, _int(name), loads, width, left)
+        texture = _texture(trace, as_int(name), loads, width, left)
         left -= texture.bytes if texture.image is not None else 0
         out.append(texture)
     return out, len(loaded)
@@ -76,10 +77,10 @@ def textures(trace: Trace, *, most: int, width: int) -> tuple[list[Texture], int
 def _texture(trace: Trace, name: int, uploads: Sequence[dict[str, object]], width: int, left: int) -> Texture:
     whole = [u for u in uploads if not u["part"] and u["level"] == 0 and u["bytes"]]
     base = (whole or [u for u in uploads if u["bytes"]])[-1]
-    total = sum(_int(u["bytes"]) for u in uploads)
+    total = sum(as_int(u["bytes"]) for u in uploads)
     words = [str(base[c]) for c in ("internalformat", "format", "type") if base[c] is not None]
     image, why = None, None
-    if _int(base["bytes"]) > left:
+    if as_int(base["bytes"]) > left:
         why = "left out: too much content for one report"
     else:
         try:
@@ -88,10 +89,10 @@ def _texture(trace: Trace, name: int, uploads: Sequence[dict[str, object]], widt
             why = str(error)
     return Texture(
         name,
-        _int(base["seq"]),
+        as_int(base["seq"]),
         str(base["function"]),
-        _int(base["width"]),
-        _int(base["height"]),
+        as_int(base["width"]),
+        as_int(base["height"]),
         " ".join(dict.fromkeys(words)),
         len({u["level"] for u in uploads}),
         len(uploads),
@@ -103,7 +104,7 @@ def _texture(trace: Trace, name: int, uploads: Sequence[dict[str, object]], widt
 
 def _decoded(trace: Trace, upload: dict[str, object]) -> Image:
     content = _content(trace, upload)
-    width, height = _int(upload["width"]), _int(upload["height"])
+    width, height = as_int(upload["width"]), as_int(upload["height"])
     if width * height > _MOST_PIXELS:
         raise ValueError("it is too large")
     if upload["compressed"]:
@@ -122,17 +123,13 @@ def uploaded(trace: Trace, upload: dict[str, object]) -> tuple[bytes, Image | No
 
 
 def _content(trace: Trace, upload: dict[str, object]) -> bytes:
-    call = trace.calls[_int(upload["seq"])]
+    call = trace.calls[as_int(upload["seq"])]
     content = call.args.get("pixels", call.args.get("data"))
     if isinstance(content, np.ndarray):
         content = content.tobytes()
     if not isinstance(content, bytes):
         raise ValueError("its content came from a buffer object")
     return content
-
-
-def _int(value: Any) -> int:
-    return int(value) if value is not None else 0
 
 
 # ---- plain pixels ---------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from drawtap.commands.sql import rows
 from drawtap.output.result import Rows
 from drawtap.tables.recording import HistogramRow
 from drawtap.trace.ranges import RANGE_HELP, selection
+from drawtap.units import as_float
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -39,9 +40,9 @@ def histogram(
     what the calls' arrays hold.
     """
     order = _ORDERS[by]
-    functions = sorted(_counted(trace, calls), key=lambda row: (-(_number(row[order])), str(row["name"])))
+    functions = sorted(_counted(trace, calls), key=lambda row: (-(as_float(row[order])), str(row["name"])))
     shown = functions[:limit] if limit else functions
-    top = max((_number(row[order]) for row in shown), default=0.0) or 1.0
+    top = max((as_float(row[order]) for row in shown), default=0.0) or 1.0
     share = f"share of {by}"
     kinds = {
         "calls": "count",
@@ -54,7 +55,7 @@ def histogram(
     left = len(functions) - len(shown)
     return Rows(
         ("name", "calls", share, *_COLUMNS[2:]),
-        [(row["name"], row["calls"], _number(row[order]) / top, *(row[c] for c in _COLUMNS[2:])) for row in shown],
+        [(row["name"], row["calls"], as_float(row[order]) / top, *(row[c] for c in _COLUMNS[2:])) for row in shown],
         kinds,
         note=f"and {left} more functions (--limit 0 shows all)" if left else None,
     )
@@ -69,7 +70,3 @@ def _counted(trace: Trace, calls: str | None) -> Sequence[Mapping[str, object]]:
         f" FROM calls WHERE {selection(calls, of=trace).where()} GROUP BY name"
     )
     return list(rows(trace, query).objects())
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

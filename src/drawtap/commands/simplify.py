@@ -9,6 +9,7 @@ from drawtap.commands import Opt, command
 from drawtap.commands.drawn import draws_into_windows, nothing_drawn
 from drawtap.errors import UsageError, check_target
 from drawtap.output.result import Rows, Verdict, Verdicts
+from drawtap.units import as_float
 
 if TYPE_CHECKING:
     from drawtap.analysis.redundancy import Simplified
@@ -101,7 +102,7 @@ def _account(trace: Trace, by: Literal["kind", "function", "frame"], limit: int)
     from drawtap.analysis.redundancy import KINDS, account
 
     accounts = account(trace, by)
-    shown = [{**row, "percent": 100 * _number(row["share"])} for row in (accounts[:limit] if limit else accounts)]
+    shown = [{**row, "percent": 100 * as_float(row["share"])} for row in (accounts[:limit] if limit else accounts)]
     head = {"kind": "kind", "function": "name", "frame": "frame"}[by]
     columns = [head, "calls", "percent", "duration", "bytes"]
     if by == "kind":
@@ -116,10 +117,6 @@ def _account(trace: Trace, by: Literal["kind", "function", "frame"], limit: int)
         {"calls": "count", "percent": "percent", "duration": "ns", "bytes": "bytes"},
         note=f"and {left} more rows (--limit 0 shows all)" if left else _nothing(accounts),
     )
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _nothing(accounts: list[dict[str, object]]) -> str | None:

@@ -21,6 +21,7 @@ from drawtap.spec.registry import load_api
 from drawtap.tables.recording import AnnotationRow, NativeRow
 from drawtap.trace import core
 from drawtap.trace.ranges import ENDLESS, Selection
+from drawtap.units import as_int
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -89,19 +90,19 @@ def export_c(
     if not isinstance(left_out, Mapping) or not isinstance(files, list):
         raise InputError(f"{trace.path} could not be written as C")
     made = Exported(
-        _int(said["frames"]),
-        _int(said["repeated"]),
+        as_int(said["frames"]),
+        as_int(said["repeated"]),
         tuple(str(f) for f in files),
-        _int(said["data_bytes"]),
-        _int(said["arrays"]),
-        _int(said["sources"]),
-        {str(k): _int(v) for k, v in left_out.items()},
+        as_int(said["data_bytes"]),
+        as_int(said["arrays"]),
+        as_int(said["sources"]),
+        {str(k): as_int(v) for k, v in left_out.items()},
     )
     _write_templates(trace, folder, made, first, said)
     if vulkan:
         enumerants, types = said["enumerants"], said["types"]
         if isinstance(enumerants, Mapping) and isinstance(types, list):
-            text = older_names({str(name): _int(value) for name, value in enumerants.items()}, set(map(str, types)))
+            text = older_names({str(name): as_int(value) for name, value in enumerants.items()}, set(map(str, types)))
             (folder / "names.h").write_text(text, encoding="utf-8")
     if said["vg"]:  # no distribution has them
         for name, text in vg_headers(load_api("vg")).items():
@@ -170,7 +171,3 @@ def _range_text(frames: range) -> str:
 def _plain(text: str) -> str:
     # It stands in C comments.
     return text.replace("*/", "* /").replace("\n", " ")
-
-
-def _int(value: object) -> int:
-    return int(value) if isinstance(value, int | float) else 0

@@ -44,6 +44,7 @@ from drawtap.replay import engine
 from drawtap.tables import recording
 from drawtap.trace.apis import is_vulkan
 from drawtap.trace.trace import Trace, frame_time
+from drawtap.units import as_int
 
 _STRIP_WIDTH, _PICTURE_WIDTH, _TEXTURE_WIDTH = 112, 320, 128
 _MOST_SLOW, _MOST_CHOSEN = 8, 12
@@ -118,15 +119,15 @@ def collected(trace: Trace, wanted: ReportOptions) -> Report:
 
 def _tiles(data: Mapping[str, object], frames: list[FrameRow]) -> list[tuple[str, str]]:
     times = [f.duration_ns for f in frames if f.duration_ns]
-    tiles = [(number(_int(data["frames"])), "frames")]
+    tiles = [(number(as_int(data["frames"])), "frames")]
     if len(times) > 1:
         tiles.append((f"{1e9 * len(times) / sum(times):.1f}", "frames a second"))
-    tiles.append((number(_int(data["calls"])), "calls"))
+    tiles.append((number(as_int(data["calls"])), "calls"))
     if len(frames) > 1:
-        tiles.append((number(round(_int(data["calls"]) / len(frames))), "calls a frame"))
-    tiles.append((duration(_int(data["duration"])), "duration"))
-    tiles.append((size(_int(data["payload_bytes"])), "content in arrays"))
-    tiles.append((size(_int(data["file_bytes"])), "recording"))
+        tiles.append((number(round(as_int(data["calls"]) / len(frames))), "calls a frame"))
+    tiles.append((duration(as_int(data["duration"])), "duration"))
+    tiles.append((size(as_int(data["payload_bytes"])), "content in arrays"))
+    tiles.append((size(as_int(data["file_bytes"])), "recording"))
     return tiles
 
 
@@ -172,7 +173,7 @@ def _plots(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
     columns = [by_frame.get(f.number, {}) for f in frames]
 
     def values(name: str) -> list[float | None]:
-        return [float(_int(row.get(name))) for row in columns]
+        return [float(as_int(row.get(name))) for row in columns]
 
     plots = [
         Plot(
@@ -355,7 +356,7 @@ class _Details:
 
     def _facts(self, frame: int) -> list[tuple[str, str]]:
         row = self._stats.get(frame, {})
-        facts = [("calls", number(_int(row.get("calls")))), ("draws", number(_int(row.get("draws"))))]
+        facts = [("calls", number(as_int(row.get("calls")))), ("draws", number(as_int(row.get("draws"))))]
         for name, label, text in (
             ("triangles", "triangles", number),
             ("texture_bytes", "textures", size),
@@ -364,9 +365,9 @@ class _Details:
             ("readbacks", "read-backs", number),
         ):
             if row.get(name):
-                facts.append((label, text(_int(row[name]))))
+                facts.append((label, text(as_int(row[name]))))
         if row.get("api_ns"):
-            facts.append(("inside the API", duration(_int(row["api_ns"]))))
+            facts.append(("inside the API", duration(as_int(row["api_ns"]))))
         return facts
 
 
@@ -464,8 +465,8 @@ def _redundancy(trace: Trace) -> list[SmallTable]:
                 KINDS.get(str(what), str(what)),
                 number(n),
                 f"{share:.1f} %",
-                duration(_int(ns)),
-                size(_int(content)),
+                duration(as_int(ns)),
+                size(as_int(content)),
             ]
             for what, n, share, ns, content in kinds.fetchall()
         ]
@@ -500,7 +501,3 @@ def _notes(trace: Trace, data: Mapping[str, object], frames: list[FrameRow]) -> 
     if data["timing"] != "both":
         notes.append(("note", f"Recorded with --timing {data['timing']}: calls have no durations."))
     return notes
-
-
-def _int(value: object) -> int:
-    return int(value) if isinstance(value, int | float) else 0

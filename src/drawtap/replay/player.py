@@ -17,6 +17,7 @@ from pathlib import Path
 from drawtap import activity, parts
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError
 from drawtap.parts import PRELOAD, PRELOAD_VULKAN, TAP, TAP_VULKAN
+from drawtap.units import as_float, as_int
 
 
 @dataclass(frozen=True)
@@ -185,34 +186,26 @@ def environment_with(more: Mapping[str, str]) -> dict[str, str]:
 
 def _replay(result: Mapping[str, object], lines: Sequence[Mapping[str, object]]) -> Replay:
     return Replay(
-        calls=_integer(result["calls"]),
-        frames=_integer(result["frames"]),
-        seconds=_number(result["seconds"]),
-        measured_seconds=_number(result["measured_seconds"]),
-        measured_calls=_integer(result["measured_calls"]),
-        compared=_integer(result["compared"]),
-        different=_integer(result["different"]),
-        skipped=_integer(result["skipped"]),
+        calls=as_int(result["calls"]),
+        frames=as_int(result["frames"]),
+        seconds=as_float(result["seconds"]),
+        measured_seconds=as_float(result["measured_seconds"]),
+        measured_calls=as_int(result["measured_calls"]),
+        compared=as_int(result["compared"]),
+        different=as_int(result["different"]),
+        skipped=as_int(result["skipped"]),
         engine=str(result["engine"]),
-        uncompared=_integer(result.get("uncompared", 0)),
-        unseen=_integer(result.get("unseen", 0)),
+        uncompared=as_int(result.get("uncompared", 0)),
+        unseen=as_int(result.get("unseen", 0)),
         findings=tuple(
-            Finding(str(f["what"]), _integer(f["call"]), str(f["function"]), str(f["text"]), _integer(f["count"]))
+            Finding(str(f["what"]), as_int(f["call"]), str(f["function"]), str(f["text"]), as_int(f["count"]))
             for f in lines
             if f["kind"] == "finding"
         ),
         images=tuple(Path(str(line["path"])) for line in lines if line["kind"] == "image"),
-        hashes={_integer(line["frame"]): str(line["hash"]) for line in lines if line["kind"] == "frame"},
-        frame_times_ns=tuple(_integer(t) for t in _list(result["frame_times_ns"])),
+        hashes={as_int(line["frame"]): str(line["hash"]) for line in lines if line["kind"] == "frame"},
+        frame_times_ns=tuple(as_int(t) for t in _list(result["frame_times_ns"])),
     )
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _integer(value: object) -> int:
-    return int(_number(value))
 
 
 def _list(value: object) -> list[object]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from drawtap.errors import InputError, UsageError, did_you_mean
 from drawtap.system import metrics
@@ -172,7 +171,7 @@ def _machines(
     by_name = {str(m["vm"]): m for m in metrics.machines(model, model.window)}
     for name in names:
         figures = by_name[name]
-        run, stolen, waking, blocked = (_int(figures[k]) for k in ("run_ns", "stolen_ns", "waking_ns", "blocked_ns"))
+        run, stolen, waking, blocked = (int(figures[k]) for k in ("run_ns", "stolen_ns", "waking_ns", "blocked_ns"))
         begin, end = model.query(
             "SELECT min(s.begin_ns), max(s.end_ns) FROM spans s JOIN threads t USING (tid) "
             "WHERE t.vm = ? AND s.kind IN ('running', 'preempted', 'waking') AND NOT s.is_open",
@@ -180,7 +179,7 @@ def _machines(
         ).fetchall()[0]
         if begin is None:
             begin, end = model.window
-        vcpus = _int(figures["vcpus"])
+        vcpus = int(figures["vcpus"])
         cpu = _windows(model, _CPU_WINDOWS, name, (begin, end), thresholds, scale=vcpus)
         vgpu = rules.vgpus.get(name)
         gpu = _windows(model, _GPU_WINDOWS, name, (begin, end), thresholds, vgpu=-1 if vgpu is None else vgpu)
@@ -195,20 +194,16 @@ def _machines(
             stolen_ns=stolen,
             waking_ns=waking,
             blocked_ns=blocked,
-            preemptions=_int(figures["preemptions"]),
+            preemptions=int(figures["preemptions"]),
             cpu_need=run / (run + blocked) if run + blocked else 0.0,
             gpu_need=sum(gpu) / len(gpu) if gpu else 0.0,
             kind=classify(cpu, gpu, thresholds),
             cpu_windows=cpu,
             gpu_windows=gpu,
             stolen_by={
-                str(t["by"]): (_int(t["stolen_ns"]), _int(t["preemptions"])) for t in figures["stolen_by"] if t["is_vm"]
+                str(t["by"]): (int(t["stolen_ns"]), int(t["preemptions"])) for t in figures["stolen_by"] if t["is_vm"]
             },
         )
-
-
-def _int(value: Any) -> int:
-    return int(value)
 
 
 # The CPU time that a machine wanted: it ran, or was ready to.
