@@ -37,11 +37,6 @@ CLASSES = {
     "other": "not graphics",
 }
 APIS = {"gl": "OpenGL or OpenGL ES", "vg": "OpenVG", "egl": "EGL", "vk": "Vulkan", "any": "any API"}
-NEEDS = {
-    "frames": "at least three frames",
-    "timing": "durations of calls",
-    "draws": "draw calls",
-}
 
 
 @dataclass(frozen=True)
@@ -49,8 +44,9 @@ class Rule:
     """A registered rule.
 
     `concerns` is the class of quality problem of a finding (CLASSES), `hardware` the hardware with this problem.
-    `needs` lists the contents that the rule requires of a trace (NEEDS, or names of tables), `api` the API of its
-    calls. `original` marks an item of the checklist in Kyostila's thesis.
+    `needs` lists the contents that the rule requires of a trace: `frames` (three at least), `timing` (durations of
+    calls), `draws`, or names of tables. `api` is the API of its calls. `original` marks an item of the checklist in
+    Kyostila's thesis.
     """
 
     id: str

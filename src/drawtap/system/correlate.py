@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from drawtap.errors import InputError, UsageError
+from drawtap.trace.result import Stream
 
 if TYPE_CHECKING:
     from drawtap.system.model import KernelModel
@@ -124,16 +125,6 @@ def draw(model: KernelModel) -> None:
     run("DROP TABLE api_spans")
 
 
-class _Stream:
-    # The recording's query runs anew for each scan.
-    def __init__(self, api: Trace, sql: str) -> None:
-        self._api = api
-        self._sql = sql
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._api.sql(self._sql).__arrow_c_stream__()
-
-
 def _load(api: Trace, model: KernelModel) -> None:
     connection = model.connection
     sources = {
@@ -142,7 +133,7 @@ def _load(api: Trace, model: KernelModel) -> None:
         "api_ends": "SELECT frame, first_seq, end_seq, draws FROM frames",
     }
     for table, sql in sources.items():
-        connection.register("_stream", _Stream(api, sql))
+        connection.register("_stream", Stream(api.sql(sql).__arrow_c_stream__))
         try:
             connection.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM _stream")
         finally:

@@ -24,6 +24,7 @@ from drawtap.system import native, reader
 from drawtap.system.clocks import ClockFit, Pairs, fit
 from drawtap.system.driver import Source
 from drawtap.system.model import KernelModel, build
+from drawtap.trace.result import Stream
 from drawtap.trace.sql_text import quote_text
 
 # Events that exist to compare clocks (Linux' modules of Trace Compass): each is (guest's, host's, whose comes first).
@@ -110,16 +111,6 @@ def _parsed(text: str) -> tuple[str | None, Path]:
     return name, Path(path)
 
 
-class _Stream:
-    # A question to the guest's tables, asked anew for each scan.
-    def __init__(self, model: KernelModel, sql: str) -> None:
-        self._model = model
-        self._sql = sql
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._model.connection.cursor().sql(self._sql).__arrow_c_stream__()
-
-
 def _take(model: KernelModel, guest: KernelModel) -> None:
     """Copy what is needed of a guest's tables, in its own time."""
     drawn = "(track LIKE 'thread/%' AND kind <> 'blocked')"
@@ -129,7 +120,7 @@ def _take(model: KernelModel, guest: KernelModel) -> None:
         ("guest_named", "SELECT tid, pid, comm FROM threads"),
         ("guest_said", "SELECT driver, event, reason, count FROM unmatched"),
     ):
-        _load(model, table, _Stream(guest, sql))
+        _load(model, table, Stream(guest.connection.cursor().sql(sql).__arrow_c_stream__))
 
 
 def _load(model: KernelModel, table: str, stream: object) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drawtap.system.exporter import Window, export
-from drawtap.trace.result import connect
+from drawtap.trace.result import Stream, connect
 from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def write_parquet(trace: KernelTrace, model: KernelModel, path: Path, window: Wi
     begin, end = (window.begin, window.end) if window else (None, None)
     for name in TABLES:
         model.query(f"SELECT 1 FROM {name} LIMIT 0")  # some are made when they are first asked for
-        _copy(_Table(model, _rows(name, window)), path / f"{name}.parquet")
+        rows = model.connection.cursor().sql(_rows(name, window))  # the model's own connection has no access to files
+        _copy(Stream(rows.__arrow_c_stream__), path / f"{name}.parquet")
     for name in trace.event_names():
         events = trace.events(name, begin=begin, end=end)
         _copy(events, path / "events" / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.parquet")
@@ -55,15 +56,6 @@ def _rows(name: str, window: Window | None) -> str:
         "links": ("coalesce(from_ns, to_ns)", "coalesce(to_ns, from_ns)"),
     }
     return f"SELECT * FROM {name} WHERE {window.touches(*columns.get(name, ('begin_ns', 'end_ns')))}"
-
-
-class _Table:
-    # The model's own connection has no access to files.
-    def __init__(self, model: KernelModel, rows: str) -> None:
-        self._relation = model.connection.cursor().sql(rows)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._relation.__arrow_c_stream__()
 
 
 def _copy(table: object, path: Path) -> None:
