@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import COMMANDS, Opt, command
@@ -81,16 +82,7 @@ def _cleaned(*, delete: bool) -> Verdicts:
     total = size(sum(item.size_bytes for item in free))
     advice = None if delete or not free else "drawtap doctor --clean --yes deletes it"
     verdicts.append(Verdict("ok", total, "freed" if delete else "in caches and leftovers", advice))
-    data = [
-        {
-            "path": str(item.path),
-            "what": item.what,
-            "size_bytes": item.size_bytes,
-            "in_use": item.in_use,
-            "deleted": delete and not item.in_use,
-        }
-        for item in items
-    ]
+    data = [{**asdict(item), "path": str(item.path), "deleted": delete and not item.in_use} for item in items]
     return Verdicts(verdicts, data=data)
 
 
