@@ -109,7 +109,7 @@ uint8_t* put_texels(const std::vector<uint8_t>& values, const Form& form, uint8_
 // While it lives, pixels are not changed on their way out of OpenGL 1, and come without gaps.
 class Unchanged {
  public:
-  explicit Unchanged(GlContext* c) : plain_(c), old_(c->api == 1 && !c->core) {
+  explicit Unchanged(GlContext* c) : plain_(c, 1), old_(c->api == 1 && !c->core) {
     if (!old_) return;
     driver::glPushAttrib(GL_PIXEL_MODE_BIT);
     for (uint32_t name : {GL_RED_SCALE, GL_GREEN_SCALE, GL_BLUE_SCALE, GL_ALPHA_SCALE, GL_DEPTH_SCALE})

@@ -197,7 +197,7 @@ uint32_t read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t int
                      Next next) {
   if (!driver::glGetFramebufferAttachmentParameteriv || !driver::glCheckFramebufferStatus || !driver::glReadPixels)
     return DT_REFUSED_VERSION;
-  PlainPack plain(c);
+  PlainPack plain(c, 1);
   image->bits = GL_COLOR_BUFFER_BIT;
   for (uint32_t layer = 0; layer < image->depth; layer++) {
     next(layer);
@@ -251,7 +251,7 @@ uint32_t read_depth(GlContext* c, const uint32_t (&points)[2], Picture* image) {
     return DT_REFUSED_FORMAT;
   if (!image->bits) image->bits = (sizes[0] ? GL_DEPTH_BUFFER_BIT : 0u) | (sizes[1] ? GL_STENCIL_BUFFER_BIT : 0u);
   if (!image->make_room()) return DT_REFUSED_SIZE;
-  PlainPack plain(c);
+  PlainPack plain(c, 1);
   driver::glReadPixels(0, 0, (int32_t)image->width, (int32_t)image->height, l.read_format, l.read_type, image->pixels);
   return 0;
 }
@@ -282,7 +282,7 @@ uint32_t read_level(GlContext* c, GetTexImage get, const dt_target& w, Picture* 
   if (!why && !layout_of_level(c, w.format, about, &image->layout)) why = DT_REFUSED_FORMAT;
   if (!why && !image->make_room()) why = DT_REFUSED_SIZE;
   if (!why) {
-    PlainPack plain(c);
+    PlainPack plain(c, 1);
     get(w.target, (int32_t)w.level, image->layout.read_format, image->layout.read_type, image->pixels);
     pack(image->layout, image->pixels, image->count());
   }

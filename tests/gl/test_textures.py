@@ -41,6 +41,7 @@ def test_compressed_formats(programs: Bench, tmp_path: Path) -> None:
 
 _BYTES = np.arange(1, 33, dtype=np.uint8).reshape(2, 4, 4).copy()
 _BYTES[0, 0] = (1, 2, 3, 255)
+_PLAIN = _BYTES.reshape(-1)
 
 
 def _files(trace: Path, folder: Path, *options: str) -> dict[str, Any]:
@@ -90,6 +91,10 @@ def test_objects_are_saved_as_they_were_last(programs: Bench, tmp_path: Path) ->
     _same(out / f"texture-1-5-made{life}.png", _BYTES)
     _same(out / "texture-1-0-2d.png", _BYTES[:1])
     assert "4 samples" in objects["renderbuffer-3"]["parts"][0]["lost"]
+    narrow = np.zeros((6, 5, 4), np.uint8)
+    narrow[..., 3] = _PLAIN[:30].reshape(6, 5)
+    _same(out / "texture-1-9.png", narrow)
+    _same(out / "texture-1-10.png", np.dstack([_PLAIN[:30].reshape(2, 5, 3), np.full((2, 5), 255)]))
     assert objects["texture-7"]["why"] == "nothing was stored in it"
     assert "buffer" in next(o for o in objects.values() if o["target"] == "GL_TEXTURE_BUFFER")["why"]
     read = [part for o in objects.values() for part in o["parts"]]

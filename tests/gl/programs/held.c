@@ -79,6 +79,12 @@ int main(void) {
   glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 4, 2, 0, GL_RGBA, GL_UNSIGNED_BYTE, g_bytes);
   glBindTexture(GL_TEXTURE_2D, 0);
   glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 4, 1, 0, GL_RGBA, GL_UNSIGNED_BYTE, g_bytes);
+  /* Rows of 5 and of 15 bytes; reads by default put gaps behind them. */
+  glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
+  texture(GL_TEXTURE_2D); /* 9 */
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_ALPHA8, 5, 6, 0, GL_ALPHA, GL_UNSIGNED_BYTE, g_bytes);
+  texture(GL_TEXTURE_2D); /* 10 */
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGB8, 5, 2, 0, GL_RGB, GL_UNSIGNED_BYTE, g_bytes);
   /* What changes pixels on their way is no part of textures. */
   glPixelTransferf(GL_RED_SCALE, 0);
   glPixelStorei(GL_PACK_ROW_LENGTH, 9);

@@ -8,7 +8,7 @@
 #include "egl_start.h"
 #include "shader.h"
 
-enum { SIDE = 48, WINDOW = 96, MOST = 20 };
+enum { SIDE = 47, WINDOW = 96, MOST = 20 };
 static GLuint g_framebuffers[MOST], g_depths[MOST]; /* of one without colours: the texture */
 static int g_tested[MOST];                          /* whether its depth and stencil are to be seen by tests alone */
 static int g_count;
