@@ -323,6 +323,7 @@ void render_mode(Machine& m) {
   // It is an error where there is no buffer for what comes.
   if (mode == GL_FEEDBACK) m.read(c, f_context::GL_FEEDBACK_BUFFER_SIZE), m.read(c, f_context::GL_FEEDBACK_BUFFER_TYPE);
   if (mode == GL_SELECT) m.read(c, f_context::GL_SELECTION_BUFFER_SIZE);
+  m.set(c, f_context::GL_NAME_STACK_DEPTH, Num(0));  // the end of selection drops its names
   m.touch_content(c, f_context::names);
 }
 void names(Machine& m, int64_t change) {

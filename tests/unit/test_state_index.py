@@ -50,6 +50,19 @@ def test_a_value_holds_from_its_call_to_the_next(recording: Recording, tmp_path:
         ]
 
 
+def test_selection_has_names_and_its_end_drops_them(recording: Recording, tmp_path: Path) -> None:
+    path = "context.GL_NAME_STACK_DEPTH"
+    recording.gl("glPushName", name=1)
+    recording.gl("glRenderMode", mode="GL_SELECT")
+    recording.gl("glPushName", name=7)
+    pushed = recording.gl("glPushName", name=8)
+    left = recording.gl("glRenderMode", mode="GL_RENDER")
+    recording.gl("glRenderMode", mode="GL_SELECT")
+    again = recording.gl("glPushName", name=9)
+    with opened(recording, tmp_path) as trace:
+        assert [value(trace, seq, path) for seq in (pushed, left, again)] == [2, 0, 1]
+
+
 def test_the_surface_gives_viewport_and_scissor_their_size(recording: Recording, tmp_path: Path) -> None:
     recording.gl("glViewport", x=1, y=2, width=3, height=4)
     recording.gl("glViewport", x=1, y=2, width=-3, height=4)
