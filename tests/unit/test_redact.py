@@ -13,11 +13,12 @@ import pytest
 from conftest import Answer
 from drawtap.corpus.names import Names
 from drawtap.corpus.redaction import redact
+from drawtap.corpus.renaming import left
 from drawtap.corpus.texels import Mixer
 from drawtap.errors import InputError
 from drawtap.trace.edit import edit
 from drawtap.trace.trace import open_trace
-from writer import SIGNATURES, Data, Writer, blob, text
+from writer import NULL, SIGNATURES, Data, Writer, blob, strings, text
 
 LIBRARY = """\
 F	16376	drawtap	dtapLibrary	2	0	tap	-
@@ -269,3 +270,14 @@ def test_a_file_without_words_denies_nothing(drawtap: Callable[..., Answer], tmp
     for words in (tmp_path / "words", tmp_path / "none"):
         answer = drawtap("redact", recording, "-o", tmp_path / "b.dtap", "--unproven", "--deny", words)
         assert answer.code == 4, answer.err
+
+
+def test_the_text_that_is_left_is_found_without_each_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    w = Writer(SIGNATURES)
+    a = w.thread(context=7)
+    for number in range(20):
+        source = strings("void main() {}", f"// {number % 2}")
+        a.call("glShaderSource", shader=5, count=2, string=source, length=NULL, start=1000 + number, duration=1)
+    with open_trace(w.write(tmp_path / "x.dtap")) as trace:
+        monkeypatch.setattr(type(trace.core), "call", lambda *_: pytest.fail("a call was read by itself"))
+        assert left(trace) == {"glShaderSource.string": ("// 0", "// 1", "void main() {}")}

@@ -143,10 +143,9 @@ def left(trace: Trace) -> Mapping[str, tuple[str, ...]]:
     for place, text in _of_modules(trace):
         by_place.setdefault(place, set()).update([text] if text else [])
     for function, parameters in _texts(trace).items():
-        for (seq,) in trace.sql("SELECT seq FROM calls WHERE name = $name ORDER BY seq", {"name": function}).fetchall():
-            call = trace.calls[int(seq)]
-            for name in parameters:
-                value = call.result if name == "result" else call.args.get(name)
+        for name in parameters:
+            # Programs ask for the names of extensions by the ten thousands: no call by itself.
+            for (value,) in trace.sql(f"SELECT DISTINCT {quote(name)} FROM {quote(function)}").fetchall():
                 values = value if isinstance(value, list) else [value]
                 by_place.setdefault(f"{function}.{name}", set()).update(t for t in values if isinstance(t, str) and t)
     return {place: tuple(sorted(texts)) for place, texts in sorted(by_place.items()) if texts}
