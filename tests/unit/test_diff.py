@@ -13,6 +13,7 @@ import drawtap as package
 import state_traces
 from drawtap.trace.diff import Difference, Differences, diff
 from drawtap.trace.trace import open_trace
+from shared import run_drawtap
 from writer import SIGNATURES, Data, Writer, f32, small_trace
 
 
@@ -25,6 +26,16 @@ def test_the_same(tmp_path: Path) -> None:
     a, b = (small_trace().write(tmp_path / name) for name in ("a.dtap", "b.dtap"))
     found = _compare(a, b, outputs=True)
     assert (found.equal, found.any, found.frames, found.calls) == (15, False, (), ())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [((), "15 calls are equal"), (("--resources",), "0 objects differ"), (("--state", "9"), "0 variables differ")],
+)
+def test_nothing_that_differs_is_one_line(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    a, b = (small_trace().write(tmp_path / name) for name in ("a.dtap", "b.dtap"))
+    done = run_drawtap("diff", a, b, *options)
+    assert (done.returncode, done.stdout) == (0, f"{said}\n")
 
 
 def test_every_kind_of_change(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def _calls(a: Trace, b: Trace, frames: range | None, limit: int, *, outputs: boo
     pictures = list(_images(a, b, frames)) if images else []
     rows += [("!", frame, frame, None, None, text) for frame, text in pictures]
     return Rows(
-        _COLUMNS,
+        _COLUMNS if rows else (),
         rows,
         note=_note(compared, len(compared.calls), images, len(pictures)),
         findings=compared.any or bool(pictures),
@@ -131,7 +131,9 @@ def _resources(a: Trace, b: Trace) -> Rows:
     from drawtap.trace.diff import resources
 
     rows = [(resource.mark, resource.kind, resource.a, resource.b, resource.line) for resource in resources(a, b)]
-    return Rows(("", "kind", "a", "b", "what"), rows, note=f"{len(rows)} objects differ", findings=bool(rows))
+    return Rows(
+        ("", "kind", "a", "b", "what") if rows else (), rows, note=f"{len(rows)} objects differ", findings=bool(rows)
+    )
 
 
 _MOST_PICTURES = 4
@@ -231,4 +233,4 @@ def _states(a: Trace, b: Trace, calls: str) -> Rows:
         raise UsageError(f"{calls!r} is no pair of calls", hint="1041:1043, #3:#4, or 1041 for both")
     at = (call_of(a, first), call_of(b, second or first))
     rows = states(a, at[0], b, at[1])
-    return Rows(("path", "a", "b"), rows, note=f"{len(rows)} variables differ", findings=bool(rows))
+    return Rows(("path", "a", "b") if rows else (), rows, note=f"{len(rows)} variables differ", findings=bool(rows))

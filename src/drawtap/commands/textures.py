@@ -79,7 +79,7 @@ def textures(
     note = f"{had} of {len(rows)} objects written to {output}; manifest.json says what each file is"
     if not rows:
         note = f"there are no textures, renderbuffers or images {'' if at is None else 'then'}".rstrip()
-    return Rows(_COLUMNS, rows, {"name": "plain", "call": "plain"}, note=note)
+    return Rows(_COLUMNS if rows else (), rows, {"name": "plain", "call": "plain"}, note=note)
 
 
 def _saved(folder: Path, stem: str, part: Part, of: HeldContent) -> dict[str, Any]:

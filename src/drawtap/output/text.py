@@ -224,7 +224,7 @@ class TextView:
             self._table_line(heads[:fit], widths, right, "head")
         for line in chain(cells, (self._cells(row, kinds) for row in rows)):
             self._table_line(line[:fit], widths, right, None, kinds)
-        if not measured:
+        if not measured and result.columns:  # without columns the note says it all
             self._line(self.paint("(no rows)", "dim"))
         if beyond := result.columns[fit:]:
             text = f"too wide for this terminal, --json has them: {', '.join(map(_one_line, beyond))}"
