@@ -23,13 +23,14 @@ from gl_rules import (
     each,
     fixed,
     image,
+    linked,
     path,
     target,
     vector,
     vertices,
 )
 from scene import Scene
-from writer import Data
+from writer import Data, i32
 
 CASES = {**vulkan_rules.CASES, **gl_rules.CASES}
 
@@ -211,6 +212,44 @@ def test_instances_in_place_of_vertices(
         found = judge(trace, "vertices-past-end")
     assert found.verdict == ("finding" if said else "pass"), found.reason
     assert said is None or found.evidence[0].what == said
+
+
+GL_FLOAT, GL_FLOAT_MAT2 = 0x1406, 0x8B5A
+
+
+@pytest.mark.parametrize(
+    ("attributes", "links", "places", "finds"),
+    [
+        (1, 1, (("position", GL_FLOAT, 1),), False),
+        (1, 1, (("position", GL_FLOAT, 0),), True),
+        (1, 1, (("position", GL_FLOAT_MAT2, 1),), False),
+        (1, 1, (("two", GL_FLOAT_MAT2, 0),), True),  # place 1 is its second column
+        (2, 1, (("position", GL_FLOAT, 1),), True),  # where the other attribute is nobody knows
+        (1, 2, (("position", GL_FLOAT, 1),), True),
+        (1, 1, (), True),
+    ],
+)
+def test_arrays_that_the_program_does_not_read(
+    attributes: int, links: int, places: tuple[tuple[str, int, int], ...], finds: bool, tmp_path: Path
+):
+    """Buffer 5 is too small for array 0, and for array 1 in the case of a matrix at 0."""
+    small = int(places == (("two", GL_FLOAT_MAT2, 0),))
+
+    def start(s: Scene) -> None:
+        linked(s, 3)
+        for _ in range(links - 1):
+            s.glLinkProgram(3)
+        s.glGetProgramiv(3, "GL_ACTIVE_ATTRIBUTES", i32(attributes))
+        for at, (name, kind, place) in enumerate(places):
+            s.glGetActiveAttrib(3, at, 64, i32(len(name)), i32(1), i32(kind), f"{name}\0".encode())
+            s.glGetAttribLocation(3, name, result=place)
+        vertices(s.glUseProgram(3), small)
+        s.glBindBuffer("GL_ARRAY_BUFFER", 7).glBufferData("GL_ARRAY_BUFFER", 360, bytes(360), "GL_STATIC_DRAW")
+        s.glVertexAttribPointer(1 - small, 3, "GL_FLOAT", 0, 0, None).glEnableVertexAttribArray(1 - small)
+
+    with open_trace(each(lambda s, i: draw(s, 4), start=start, count=2).write(tmp_path / "x.dtap")) as trace:
+        found = judge(trace, "vertices-past-end")
+    assert found.verdict == ("finding" if finds else "pass"), found.reason
 
 
 def test_indices_of_instances_in_place_of_vertices(tmp_path: Path):
