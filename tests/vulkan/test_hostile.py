@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
 
+import sanitized
 from drawtap.trace.edit import edit
 from native import test_core
 from shared import once, run_drawtap, steps
 from vulkan.conftest import MODES, Record, environment
 from writer import Data, Writer, blob, table
+
+ROOT = Path(__file__).resolve().parents[2]
 
 SIGNATURES = table("""\
 T  Leaf  8  -  struct  -
@@ -123,6 +128,36 @@ def test_recordings_with_words_changed_by_chance(
     assert counts["runs"] == counts["opened"] == count
     assert count // 5 < counts["rows"] < count  # recordings that became C source: not all, and not none
     assert (tmp_path / "frame_list.h").exists()
+
+
+PLANNER = (
+    *("copier", "copies", "counting", "descriptors", "dispatches", "history", "layouts", "pixel_plan", "pixels"),
+    *("pixels_read", "question", "resolves", "snapshots", "texels", "variants", "walk"),
+)
+
+
+def test_plans_of_a_pixels_history_by_chance(tmp_path: Path) -> None:
+    """Whatever a program's passes, views, pipelines and commands have, the plan reads no byte outside of them."""
+    native, generated = ROOT / "native/player", ROOT / "build/native/native/player/play-vk"
+    sources = (
+        *(native / f"vulkan/{name}.cc" for name in PLANNER),
+        *(native / f"metrics/{name}.cc" for name in ("measure", "pixel_events")),
+        generated / "vulkan_commands.cc",
+        ROOT / "tests/vulkan/planner.cc",
+    )
+    # The linker leaves out what no plan calls, and so the needs of that.
+    program = sanitized.build(
+        tmp_path / "planner", sources, own=("-ffunction-sections",), link=("-Wl,--gc-sections",),
+        includes=(generated, native / "vulkan", ROOT / "native/mirror"),
+    )  # fmt: skip
+    count = steps(4000, 200_000)
+    done = subprocess.run(
+        [program, str(count)], capture_output=True, text=True, env=os.environ | {"ASAN_OPTIONS": sanitized.OPTIONS}
+    )
+    assert done.returncode == 0, done.stderr[-6000:]
+    plans, events = map(int, done.stdout.split())
+    assert count // 20 < plans < count  # submissions that would be copied: not all, and not none
+    assert events > plans
 
 
 def test_recordings_that_are_cut_off(

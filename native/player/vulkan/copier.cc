@@ -107,6 +107,7 @@ void Copier::add_shot(Taken& taken, const std::string& name, uint32_t aspect, Vk
   const char* no_color = aspect == VK_IMAGE_ASPECT_COLOR_BIT ? unreadable(device_, i.format) : nullptr;
   if (no_color) return why(no_color);
   const VkImageSubresourceRange& range = view->second.range;
+  if (range.baseMipLevel >= i.levels) return why("its view is of a level that the image does not have");
   const uint32_t width = std::max(i.extent.width >> range.baseMipLevel, 1u);
   const uint32_t height = std::max(i.extent.height >> range.baseMipLevel, 1u);
   taken.shots.push_back({.name = name,

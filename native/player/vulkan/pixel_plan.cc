@@ -16,7 +16,11 @@ const char* const UNDEFINED = "its load operation leaves the content undefined";
 
 PixelPlan::PixelPlan(const Submitted& submitted, History& history) : Walk(submitted, history), history_(history) {
   const KeptImage* of = target();
-  if (!of) return;
+  if (!of) {
+    if (image_) history.set_why("it is not known how the image was made");
+    image_ = nullptr;
+    return;
+  }
   const uint32_t width = std::max(of->extent.width >> history.level, 1u);
   const uint32_t height = std::max(of->extent.height >> history.level, 1u);
   x_ = static_cast<uint32_t>(history.x), y_ = height - 1 - static_cast<uint32_t>(history.y);
@@ -232,7 +236,8 @@ void PixelPlan::add_shot(Taken& taken, VkImage image, uint32_t aspect, uint32_t 
                          VkImageLayout layout) {
   const KeptImage* of = s_.image(image);
   const bool colors = aspect == VK_IMAGE_ASPECT_COLOR_BIT;
-  if (!of || layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED) return;
+  if (!of || level >= of->levels) return;  // a view may lie
+  if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED) return;
   if (!of->readable || (of->samples > 1 && !colors) || (colors && !color_bytes(of->format))) return;
   if (x_ >= std::max(of->extent.width >> level, 1u) || y_ >= std::max(of->extent.height >> level, 1u)) return;
   Shot shot;

@@ -15,6 +15,8 @@ bool is_memory(uint32_t storage) {
   return storage == spirv::UNIFORM || storage == spirv::STORAGE || storage == spirv::PHYSICAL;
 }
 
+constexpr uint32_t MOST_COUNTED = 1024;  // devices have 16 viewports and 8 colours
+
 constexpr uint32_t NOT_FOR_VARIANTS = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT | VK_PIPELINE_CREATE_DERIVATIVE_BIT |
                                       VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT |
                                       VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT;
@@ -104,6 +106,12 @@ const char* KeptPipeline::refused() const {
   if (made_of && made_of->libraryCount) return "its pipeline is linked of libraries";
   if (!use.known) return "the words of its shaders are not known";
   if (use.stores) return "its shaders write memory: drawn again, they would do so again";
+  // Dynamic state has counts without elements. A recording may lie about these, and variants have room for each.
+  const auto* view = info->pViewportState;
+  const auto* blend = info->pColorBlendState;
+  if (view && std::max(view->viewportCount, view->scissorCount) > MOST_COUNTED)
+    return "its pipeline has more viewports than any device";
+  if (blend && blend->attachmentCount > MOST_COUNTED) return "its pipeline blends more colours than any device";
   return nullptr;
 }
 
