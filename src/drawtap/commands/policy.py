@@ -179,14 +179,20 @@ def _data(scenario: Scenario, reached: Sequence[Outcome]) -> dict[str, object]:
 
 def _page(scenario: Scenario, reached: Sequence[Outcome], names: Sequence[str]) -> str:
     from drawtap.live.policy import POLICIES, about
-    from drawtap.output.rates import RatesPage, render
+    from drawtap.output.rates import Curve, RatesPage, render
     from drawtap.output.text import duration
 
     charts = []
     for name in names:
         own = [o for o in reached if o.policy == name]
         said = "nobody is held back" if name == "none" else about(POLICIES.get(name)).partition("\n\n")[0]
-        charts.append((name, said.replace("\n", " ").replace("`", ""), own))
+        charts.append(
+            (
+                name,
+                said.replace("\n", " ").replace("`", ""),
+                [Curve(o.program, o.rates, o.target_fps, o.limits) for o in own],
+            )
+        )
     rows = [
         (
             o.policy, o.program, o.importance, f"{o.target_fps:g}" if o.target_fps else "–", f"{o.fps:.1f}",

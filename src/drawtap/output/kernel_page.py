@@ -474,8 +474,14 @@ def _moments(model: KernelModel, contentions: Sequence[Finding], window: tuple[i
 def _finding(finding: Finding, begin: int, end: int) -> FindingCard:
     at = finding.worst_at_ns
     return FindingCard(
-        finding,
+        finding.rule,
+        finding.title,
+        finding.culprit,
+        finding.victim,
         f"{duration(finding.cost_ns)}, {100 * finding.share:.0f} % of the time, {number(finding.count)} times",
+        finding.what,
+        finding.why,
+        finding.fix,
         at - begin if at is not None and begin <= at < end else None,
         finding.worst_ns or 0,
         duration(finding.worst_ns) if finding.worst_ns is not None else "–",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import markupsafe
 
-from drawtap.live.scenario import Outcome
 from drawtap.output.document import document
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 170, 40, 18
@@ -15,12 +14,22 @@ _COLORS = ("blue", "orange", "green", "red")
 
 
 @dataclass(frozen=True)
+class Curve:
+    """One program in a chart: (seconds, FPS), its target, and its limits as (seconds, FPS or None for none)."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    target_fps: float | None = None
+    limits: Sequence[tuple[float, float | None]] = ()
+
+
+@dataclass(frozen=True)
 class RatesPage:
-    """The content of the page: a chart for each (policy, meaning, outcomes); `columns` and `rows` of the table."""
+    """The content of the page: a chart for each (name, meaning, curves); `columns` and `rows` of the table."""
 
     title: str
     text: str
-    charts: Sequence[tuple[str, str, Sequence[Outcome]]]
+    charts: Sequence[tuple[str, str, Sequence[Curve]]]
     seconds: float
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
@@ -35,19 +44,19 @@ def render(page: RatesPage) -> str:
         charts=[
             (name, text, markupsafe.Markup(chart(curves, page.seconds, most))) for name, text, curves in page.charts
         ],
-        legend=[(c.program, _COLORS[i % len(_COLORS)]) for i, c in enumerate(page.charts[0][2] if page.charts else ())],
+        legend=[(c.name, _COLORS[i % len(_COLORS)]) for i, c in enumerate(page.charts[0][2] if page.charts else ())],
     )
 
 
 def highest(page: RatesPage) -> float:
     """Return the top of the scale that all charts share: outliers beyond it are cut off."""
-    rates = sorted(rate for _, _, curves in page.charts for c in curves for _, rate in c.rates)
+    rates = sorted(rate for _, _, curves in page.charts for c in curves for _, rate in c.points)
     if not rates:
         return 60.0
     return max(rates[int(len(rates) * 0.97)] * 1.08, *(c.target_fps or 0 for _, _, cs in page.charts for c in cs), 10.0)
 
 
-def chart(curves: Sequence[Outcome], seconds: float, most: float) -> str:
+def chart(curves: Sequence[Curve], seconds: float, most: float) -> str:
     """Return rates over time as SVG: targets dotted, limits dashed."""
     across, up = (_WIDTH - _LEFT) / max(seconds, 1e-9), _HEIGHT / most
     parts = [f'<svg viewBox="0 0 {_WIDTH + 16} {_HEIGHT + _BOTTOM + 6}" role="img">']
@@ -77,7 +86,7 @@ def chart(curves: Sequence[Outcome], seconds: float, most: float) -> str:
                 f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="1" stroke-dasharray="5 3" '
                 'opacity=".65"/>'
             )
-        for run in _drawn(curve.rates):
+        for run in _drawn(curve.points):
             path = " ".join(at(t, rate) for t, rate in run)
             parts.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="1.6"/>')
     return "".join([*parts, "</svg>"])

@@ -25,7 +25,6 @@ from drawtap.output.document import asset, script
 from drawtap.output.report import environment
 from drawtap.output.result import Rows
 from drawtap.output.text import duration, number, size
-from drawtap.system.rule import Finding
 
 
 class Block:
@@ -88,8 +87,14 @@ def unpacked(text: str) -> tuple[dict[str, Any], list[npt.NDArray[Any]]]:
 class FindingCard:
     """A finding about contention. `at`: ns since the begin of the window, None where nobody knows."""
 
-    of: Finding
+    rule: str
+    title: str
+    culprit: str
+    victim: str
     cost: str
+    what: str
+    why: str
+    fix: str
     at: int | None
     span: int
     worst: str
