@@ -34,7 +34,7 @@ def build(folder: Path) -> Path:
         *(native / f"abi/{name}.cc" for name in ("core", "export")),
         *sorted((native / "export").glob("*.cc")),
         *(native / f"edit/{name}.cc" for name in ("check", "vulkan_check", "vulkan_check_commands")),
-        *(native / f"player/vulkan/{name}.cc" for name in ("arguments", "relocation", "running", "stores")),
+        *(native / f"player/vulkan/{name}.cc" for name in ("arguments", "channels", "relocation", "running", "stores")),
         *sorted(generated.glob("*.cc")),
         *sanitized.HASH,
         native / "state/feed.cc",

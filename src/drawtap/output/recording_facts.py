@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from drawtap.output.text import duration, number, size
-from drawtap.tables.recording import NativeRow, NoteRow
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -146,6 +145,8 @@ def _restored(note: Mapping[str, object] | None) -> dict[str, object]:
 
 
 def _late(trace: Trace) -> dict[str, object]:
+    from drawtap.tables.recording import NoteRow  # few verbs read them
+
     # The state that drawtap took of a program that had drawn before, and the state that it could not get.
     said: dict[str, list[str]] = {}
     for row in trace.table(NoteRow):
@@ -157,6 +158,8 @@ def _late(trace: Trace) -> dict[str, object]:
 
 
 def _driver(trace: Trace) -> dict[str, object]:
+    from drawtap.tables.recording import NativeRow  # few verbs read them
+
     lines: dict[str, object] = {}
     for row in trace.table(NativeRow):
         if row["kind"] != "driver":
