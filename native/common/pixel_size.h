@@ -43,7 +43,7 @@ inline int64_t format_components(int64_t format) {
     case GL_SRGB: return 3;
     case GL_RGBA:
     case GL_BGRA:
-    case GL_HINT_BIT:
+    case GL_ABGR_EXT:
     case GL_RGBA_INTEGER:
     case GL_BGRA_INTEGER:
     case GL_CMYK_EXT:

@@ -86,7 +86,7 @@ class Reading {
     target_ = modern_ ? GL_COPY_READ_BUFFER : GL_ARRAY_BUFFER;
     was_ = static_cast<uint32_t>(gl::ask(c, modern_ ? GL_COPY_READ_BUFFER_BINDING : GL_ARRAY_BUFFER_BINDING, 0));
     if (modern_ && driver::glMemoryBarrier && c->version >= (es_ ? 31u : 42u))  // what shaders wrote
-      driver::glMemoryBarrier(0x200 | GL_COLOR_BUFFER_BIT);
+      driver::glMemoryBarrier(GL_BUFFER_UPDATE_BARRIER_BIT | GL_CLIENT_MAPPED_BUFFER_BARRIER_BIT);
   }
   ~Reading() {
     driver::glBindBuffer(target_, was_);

@@ -104,7 +104,14 @@ class Asker {
   uint32_t surface_buffer(const Query& q, uint32_t value) const {
     bool buffer = (q.pname >= GL_DRAW_BUFFER0 && q.pname <= GL_DRAW_BUFFER15) || q.pname == GL_DRAW_BUFFER ||
                   q.pname == GL_READ_BUFFER;
-    return buffer && value == GL_FRONT && p_.context->single_buffered ? GL_BACK : value;
+    return buffer ? window_buffer(value) : value;
+  }
+  uint32_t window_buffer(uint32_t value) const {
+    if (!p_.context->single_buffered) return value;
+    return value == GL_FRONT         ? GL_BACK
+           : value == GL_FRONT_LEFT  ? GL_BACK_LEFT
+           : value == GL_FRONT_RIGHT ? GL_BACK_RIGHT
+                                     : value;
   }
   static std::string floats(const float* v, int n) {
     std::vector<std::string> parts;
@@ -470,8 +477,7 @@ class Asker {
     int32_t v[4] = {};
     driver::glGetIntegerv(pname, v);
     if (!ok()) return;
-    auto value = static_cast<uint32_t>(v[0]);
-    if (value == GL_FRONT && p_.context->single_buffered) value = GL_BACK;
+    const uint32_t value = window_buffer(static_cast<uint32_t>(v[0]));
     line(path, value ? enum_text(g_draw_buffers, value) : json_text("GL_NONE"));
   }
 

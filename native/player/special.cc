@@ -44,7 +44,7 @@ GLenum color_buffer(Player& p, GLenum buffer) {
   // The program's draws into a window's back buffer go to the only buffer that a pbuffer has.
   switch (buffer) {
     case GL_BACK: return GL_FRONT;
-    case GL_BACK_LEFT: return GL_STENCIL_BUFFER_BIT;
+    case GL_BACK_LEFT: return GL_FRONT_LEFT;
     case GL_BACK_RIGHT: return GL_FRONT_RIGHT;
     default: return buffer;
   }

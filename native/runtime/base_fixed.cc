@@ -198,7 +198,7 @@ void Base::take_old_rest() {
   d.glGetFloatv(GL_ALPHA_TEST_REF, v);
   tell<uint32_t, float>(t, "glAlphaFunc", (uint32_t)get(GL_ALPHA_TEST_FUNC, GL_ALWAYS), v[0]);
   tell<uint32_t>(t, "glShadeModel", (uint32_t)get(GL_SHADE_MODEL, GL_SMOOTH));
-  tell<uint32_t, float>(t, "glFogf", GL_FOG_MODE, (float)get(GL_FOG_MODE, GL_VIEWPORT_BIT));
+  tell<uint32_t, float>(t, "glFogf", GL_FOG_MODE, (float)get(GL_FOG_MODE, GL_EXP));
   for (uint32_t name : Each<uint32_t>{GL_FOG_DENSITY, GL_FOG_START, GL_FOG_END}) {
     d.glGetFloatv(name, v);
     tell<uint32_t, float>(t, "glFogf", name, v[0]);

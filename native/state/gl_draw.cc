@@ -52,7 +52,7 @@ Target color_of(Machine& m, Node* f, int64_t buffer, bool reading = false) {
                : Target{};
   Node* s = reading ? m.current()->read : m.current()->draw;
   if (!s) return {};
-  bool front = buffer == GL_FRONT || buffer == GL_STENCIL_BUFFER_BIT || buffer == GL_FRONT_RIGHT;
+  bool front = buffer == GL_FRONT || buffer == GL_FRONT_LEFT || buffer == GL_FRONT_RIGHT;
   if (front && reading && m.front_is_told()) return {};
   return {s, static_cast<unsigned>(front ? f_surface::front : f_surface::color), true};
 }
@@ -545,8 +545,7 @@ void accum(Machine& m, int64_t op) {
     m.read(s, f_surface::accum);
     write_framebuffer(m, false);
   } else {
-    if (op == GL_DEPTH_BUFFER_BIT || op == GL_LOAD)
-      read(m, color_of(m, bound_framebuffer(m, GL_READ_FRAMEBUFFER), GL_BACK, true));
+    if (op == GL_ACCUM || op == GL_LOAD) read(m, color_of(m, bound_framebuffer(m, GL_READ_FRAMEBUFFER), GL_BACK, true));
     if (op == GL_LOAD)
       m.set_content(s, f_surface::accum, NONE, 0);
     else

@@ -125,6 +125,17 @@ def test_windows(name: str, programs: Bench, tmp_path: Path, monkeypatch: pytest
     no_disagreement(record(programs, command, tmp_path / "t.dtap", window=True), 130)
 
 
+def test_a_window_whose_back_buffer_is_named_by_its_side(
+    programs: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if programs.display is None:
+        pytest.skip("Xvfb is not installed")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    no_disagreement(
+        record(programs, programs.arguments(["front_buffer", "left"]), tmp_path / "t.dtap", window=True), 130
+    )
+
+
 @pytest.mark.parametrize(("target", "disagree"), [("GL_TEXTURE_2D_MULTISAMPLE", 0), ("GL_TEXTURE_2D", 1)])
 def test_filters_of_multisample_textures_mean_nothing(
     target: str, disagree: int, monkeypatch: pytest.MonkeyPatch

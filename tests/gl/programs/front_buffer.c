@@ -1,5 +1,5 @@
 /* What a program reads from the front buffer of its window, in each way that there is: each frame shows parts of the
- * one before, beside what is new in it. */
+ * one before, beside what is new in it. With an argument it reads nothing, and names the back buffer's left side. */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
@@ -15,7 +15,7 @@ static void quad(float left, float bottom, float right, float top) {
   glEnd();
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   Display* x = XOpenDisplay(NULL);
   int wanted[] = {GLX_RGBA, GLX_DOUBLEBUFFER, GLX_RED_SIZE, 8, GLX_DEPTH_SIZE, 24, None};
   XVisualInfo* visual = x ? glXChooseVisual(x, DefaultScreen(x), wanted) : NULL;
@@ -42,6 +42,13 @@ int main(void) {
     glColor3f(1, 0.1f * (float)frame, 0);
     quad(-0.9f, -0.9f, 0.1f * (float)frame, 0.3f);
     glColor3f(1, 1, 1);
+    if (argc > 1) {
+      glDrawBuffer(GL_BACK_LEFT);
+      glReadBuffer(GL_BACK_LEFT);
+      quad(-0.5f, -0.5f, 0.5f, 0.5f);
+      glXSwapBuffers(x, window);
+      continue;
+    }
     glReadBuffer(GL_FRONT);
     glReadPixels(2, 3, 16, 11, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
     glRasterPos2f(0, 0);
