@@ -195,7 +195,7 @@ def _without_fakes(trace: Path) -> list[tuple[str, str]]:
     return [(name, text) for name, text, fake in _dump(trace) if not fake]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ALL)
 def test_export_and_import_give_the_same_calls(programs, tmp_path, name):
     first = _recorded(programs, name, tmp_path)
@@ -266,7 +266,7 @@ def test_an_import_replays_pixel_for_pixel(programs, tmp_path, name):
     assert shown[0] == shown[1]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ALL)
 def test_apitrace_replays_every_export_to_its_end(programs, display, tmp_path, name):
     if display is None:

@@ -37,7 +37,7 @@ def test_the_program_has_these_habits(programs: Bench) -> None:
     assert set(HABITS) <= set(RULES.names())
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("habit", HABITS)
 def test_a_habit_is_found_where_it_is_bad(habit: str, programs: Bench, tmp_path: Path) -> None:
     verdicts = {}

@@ -57,7 +57,7 @@ def test_scenes_are_exact_and_so_they_are_through_apitrace(
     assert found.frames == found.exported == found.imported == FRAMES
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("program", ["glmark2-es2", "glmark2"])
 @pytest.mark.parametrize("benchmark", OTHERS)
 def test_every_other_scene_is_exact(program: str, benchmark: str, programs: Bench, tmp_path: Path) -> None:

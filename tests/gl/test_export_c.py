@@ -122,7 +122,7 @@ def test_what_is_read_back_is_what_the_program_got(name: str, programs: Bench, t
     assert played.returncode == 0
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", WINDOWS)
 def test_frames_are_those_of_the_player(name: str, programs: Bench, tmp_path: Path) -> None:
     argv = WINDOWS[name]

@@ -602,7 +602,7 @@ class TestOverdraw:
 
 
 class TestNothingChanges:
-    @pytest.mark.sample(3)
+    @pytest.mark.sample(2)
     @pytest.mark.parametrize("name", ["fragments", "fragments_depth", "fragments_gl", "fragments_es1", *MORE])
     def test_images_answers_and_state_are_the_same_while_it_counts(
         self, recorded: dict[str, Path], name: str, tmp_path: Path

@@ -155,7 +155,7 @@ def _built(folder: Path, source: Path) -> Path:
     return target
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("end", "code"),
     [("return", 0), ("exit", 3), ("_exit", 4), ("quick_exit", 5), ("abort", 134), ("segv", 139), ("kill", 137)],

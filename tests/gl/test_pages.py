@@ -240,7 +240,7 @@ def _endless_programs(folder: Path) -> None:
         subprocess.run(["cc", str(source), "-o", str(target), "-lEGL", "-lGLESv2"], check=True)
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("page", [page for page in PAGES if page != RED_CELL], ids=lambda page: page.stem)
 def test_blocks_run(
     page: Path,

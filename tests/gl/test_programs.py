@@ -161,7 +161,7 @@ def _stable(output: str) -> list[str]:
 
 
 # Gears draw as fast as they can for as long as they run; other tests record them.
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "program",
     [pytest.param(one, id=one.name, marks=[pytest.mark.exhaustive] * ("gears" in one.name)) for one in PROGRAMS],

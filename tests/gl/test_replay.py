@@ -65,7 +65,7 @@ def triangle(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _record(programs, ["es2_triangle", "10"], tmp_path_factory.mktemp("triangle") / "t.dtap")
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_image_is_the_one_that_the_program_saw(name: str, programs: Bench, tmp_path: Path) -> None:
     played = _play(_record(programs, [name], tmp_path / "t.dtap"), "--verify")
@@ -75,7 +75,7 @@ def test_every_image_is_the_one_that_the_program_saw(name: str, programs: Bench,
     assert played.skipped == 0
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_names_of_objects_are_those_that_the_driver_gives(name: str, programs: Bench, tmp_path: Path) -> None:
     # The same driver would give the recorded names again: the player takes the first of every kind away.

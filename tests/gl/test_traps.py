@@ -133,7 +133,7 @@ def concrete(trap: Trap, bench: Bench) -> tuple[str, ...]:
     return tuple(absolute_libgl() if word == "ABSOLUTE" else word for word in trap.argv)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("trap", CASES, ids=lambda trap: trap.name)
 def test_every_call_is_seen_and_nothing_else_changes(trap: Trap, traps: Bench, tmp_path: Path) -> None:
     argv = concrete(trap, traps)

@@ -97,7 +97,7 @@ def no_disagreement(path: Path, variables: int) -> None:
     assert len(found.variables) >= variables
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str, programs: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

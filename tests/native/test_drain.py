@@ -649,7 +649,7 @@ def test_unwritable_folder_is_reported(bench: Bench) -> None:
     assert drain.files()[0]["calls_lost"] == 94
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("how", range(1, 9))
 def test_scribbled_pool_never_hurts_the_drainer(bench: Bench, how: int) -> None:
     drain = bench.drain("--chunk-bytes", "131072")

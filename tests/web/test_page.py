@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -614,12 +615,13 @@ def test_a_player_that_dies_is_started_again(opened, server, chain):
         first, last = (trace.sql(f"SELECT {f}(seq) FROM draws").fetchall()[0][0] for f in ("min", "max"))
     page = opened(f"call={last}&tab=picture")
     page.page.wait_for_selector(".picture canvas")
-    found = subprocess.run(
-        ["pgrep", "-P", str(server.process.pid), "-f", "drawtap-play"], capture_output=True, text=True
-    ).stdout.split()
-    assert found
-    for pid in found:
-        subprocess.run(["kill", f"-{signal.SIGKILL.value}", pid], check=True)
+    players = ["pgrep", "-P", str(server.process.pid), "-f", "drawtap-play"]
+    killed = 0
+    while not killed:
+        for pid in subprocess.run(players, capture_output=True, text=True).stdout.split():
+            with contextlib.suppress(ProcessLookupError):  # one that ended just now
+                os.kill(int(pid), signal.SIGKILL)
+                killed += 1
     page.page.evaluate(f"drawtap.go({first})")
     page.reads(f"After call {first}")
 
