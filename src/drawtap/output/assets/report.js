@@ -156,11 +156,11 @@ if (heat && map) {
     map.style.height = high_ + "px";
     map.width = wide * ratio;
     map.height = high_ * ratio;
-    const ctx = map.getContext("2d"), w = map.width / heat.frames.length, h = map.height / most;
-    const gap = w > 5 * ratio && h > 5 * ratio ? ratio : 0;
+    const ctx = map.getContext("2d"), across = map.width / heat.frames.length, tall = map.height / most;
+    const gap = across > 5 * ratio && tall > 5 * ratio ? ratio : 0;
     layer.cells.forEach((column, x) => column.forEach((v, y) => {
       ctx.fillStyle = v == null ? css("--track") : shade(share(v));
-      ctx.fillRect(x * w, y * h, Math.max(w - gap, 1), Math.max(h - gap, 1));
+      ctx.fillRect(x * across, y * tall, Math.max(across - gap, 1), Math.max(tall - gap, 1));
     }));
     const format = formats[layer.unit] || count;
     const background = `linear-gradient(90deg,${shades.map(c => `rgb(${c})`)})`;
