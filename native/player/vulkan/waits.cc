@@ -62,20 +62,25 @@ void Player::wait_semaphores(Call& c) {
     for (uint32_t i = 0; i < info->semaphoreCount; ++i) work_.reached((uint64_t)info->pSemaphores[i], info->pValues[i]);
 }
 
-// A driver without timelines of the kernel's signals the fence of a submission first, and then the timelines. Mesa
-// does, in a thread of its own. A program that polls destroys them later than a player that waits for the fence.
-void Player::end_timeline(Table& table, VkDevice device, VkSemaphore semaphore) {
-  constexpr uint64_t ENOUGH_NS = 1'000'000'000;
-  const uint64_t value = work_.last_signal(reinterpret_cast<uint64_t>(semaphore));
+// VK_ERROR_EXTENSION_NOT_PRESENT: the driver has no timelines.
+static VkResult wait_value(Table& table, VkDevice device, VkSemaphore semaphore, uint64_t value, uint64_t most_ns) {
   auto wait = DT_VK(table, vkWaitSemaphores);
   if (!wait) wait = DT_VK(table, vkWaitSemaphoresKHR);
-  if (!value || !wait) return;
+  if (!wait) return VK_ERROR_EXTENSION_NOT_PRESENT;
   VkSemaphoreWaitInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
   info.semaphoreCount = 1;
   info.pSemaphores = &semaphore;
   info.pValues = &value;
-  wait(device, &info, ENOUGH_NS);
+  return wait(device, &info, most_ns);
+}
+
+// A driver without timelines of the kernel's signals the fence of a submission first, and then the timelines. Mesa
+// does, in a thread of its own. A program that polls destroys them later than a player that waits for the fence.
+void Player::end_timeline(Table& table, VkDevice device, VkSemaphore semaphore) {
+  constexpr uint64_t ENOUGH_NS = 1'000'000'000;
+  const uint64_t value = work_.last_signal(reinterpret_cast<uint64_t>(semaphore));
+  if (value) wait_value(table, device, semaphore, value, ENOUGH_NS);
 }
 
 void Player::semaphore_value(Call& c) {
@@ -83,17 +88,9 @@ void Player::semaphore_value(Call& c) {
   const auto values = recorded_array<uint64_t>(c, 2);
   build(c);
   if (values.empty()) return;
-  const auto semaphore = c.as<VkSemaphore>(1);
-  VkSemaphoreWaitInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
-  info.semaphoreCount = 1;
-  info.pSemaphores = &semaphore;
-  info.pValues = values.data();
-  auto wait = DT_VK(*c.table, vkWaitSemaphores);
-  if (!wait) wait = DT_VK(*c.table, vkWaitSemaphoresKHR);
-  if (!wait) fail(DT_E_ARGUMENT, "the driver here has no timeline semaphores");
-  if (wait(c.as<VkDevice>(0), &info, longest_wait_ns()) == VK_TIMEOUT)
-    fail(DT_E_ARGUMENT, "a semaphore does not get the value here that it had in the recording");
+  const VkResult result = wait_value(*c.table, c.as<VkDevice>(0), c.as<VkSemaphore>(1), values[0], longest_wait_ns());
+  if (result == VK_ERROR_EXTENSION_NOT_PRESENT) fail(DT_E_ARGUMENT, "the driver here has no timeline semaphores");
+  if (result == VK_TIMEOUT) fail(DT_E_ARGUMENT, "a semaphore does not get the value here that it had in the recording");
   work_.reached(c.arguments[1], values[0]);
 }
 
