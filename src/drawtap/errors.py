@@ -181,6 +181,20 @@ def made_folder(path: Path) -> Iterator[None]:
         raise
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file, of which nothing stays where it cannot be written whole. Devices and pipes take it too.
+
+    Raises OSError, and UnicodeEncodeError where `text` is no Unicode.
+    """
+    content, there = text.encode(), path.exists()
+    try:
+        path.write_bytes(content)
+    except OSError:
+        if not there:
+            path.unlink(missing_ok=True)
+        raise
+
+
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a name to write a file to that then takes the place of `path`, unless an exception comes: whole or not.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from drawtap import cli  # noqa: F401 - it loads the verbs
 from drawtap.commands import COMMANDS
-from drawtap.errors import UsageError
+from drawtap.errors import UsageError, write_whole
 from drawtap.formats import FORMATS
 from drawtap.trace.ranges import CALL_HELP, FRAMES_HELP, RANGE_HELP, Selection, Span, selection
 from drawtap.trace.trace import open_trace
@@ -512,6 +513,23 @@ def test_a_full_disk_ends_a_trace_with_an_error(tmp_path, monkeypatch, drawtap):
         none = ended(files)
         assert none.code == 3 and "nothing was recorded of game" in none.err and "No space left" in none.err
     assert not empty.exists()
+
+
+def test_of_a_page_that_does_not_fit_nothing_stays(tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old = tmp_path / "old.html"
+    old.write_text("old")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        for page in (tmp_path / "page.html", old):
+            with pytest.raises(OSError, match="too large"):
+                write_whole(page, "x" * 2000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [file.name for file in tmp_path.iterdir()] == ["old.html"]
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(tmp_path / "page.html", "\ud800")
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_metrics_that_nobody_could_write_are_refused_before_the_program_starts(tmp_path, drawtap):

@@ -1,4 +1,4 @@
-"""What of this process's environment a player gets."""
+"""What of this process's environment a player gets, and what its refusals advise."""
 
 from __future__ import annotations
 
@@ -15,3 +15,11 @@ def test_what_the_user_preloads_stays_and_only_the_tap_goes(monkeypatch):
     found = player.environment_with({"A": "1"})
     assert found["A"] == "1"
     assert "LD_PRELOAD" not in found
+
+
+def test_other_drivers_are_named_where_the_complaint_is_about_this_one():
+    assert (
+        player.unavailable("the driver here does not have it").hint == "drawtap replay --engines lists the drivers here"
+    )
+    assert player.unavailable("there is no device for Vulkan").hint
+    assert player.unavailable("calls of Vulkan draw when they are submitted").hint is None

@@ -293,7 +293,8 @@ _VK_IMAGE = """
 SELECT o.created_seq AS seq, o.frame, o.handle, o.bytes, o.info->>'$.usage' AS usage, o.info->>'$.tiling' AS tiling,
        o.info->>'$.samples' AS samples, o.info->>'$.sharingMode' AS sharing, o.info->>'$.flags' AS flags,
        o.info->>'$.pNext' AS chain,
-       'image ' || o.handle || ' of ' || (o.info->>'$.extent.width') || ' x ' || (o.info->>'$.extent.height') AS what
+       printf('image 0x%x of ', o.handle) || (o.info->>'$.extent.width') || ' x '
+           || (o.info->>'$.extent.height') AS what
 FROM objects o WHERE o.type = 'VkImage' AND o.info IS NOT NULL
 """
 

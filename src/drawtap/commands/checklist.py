@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError, check_target
+from drawtap.errors import UsageError, check_target, write_whole
 from drawtap.output.result import Rows, Text
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def checklist(
     from drawtap.output.text import WIDE, filled
 
     if output is not None:
-        output.write_text(filled(content, WIDE) if format == "text" else content, encoding="utf-8")
+        write_whole(output, filled(content, WIDE) if format == "text" else content)
         content = f"{output}: {headline(asked)}\n"
     return Text(content, data(asked, name), failed, wrap=format == "text")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, check_target, no_file
+from drawtap.errors import InputError, check_target, no_file, write_whole
 from drawtap.output.result import Rows, Sheets
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def cluster(
     if output is not None:
         from drawtap.output.clusters import render
 
-        output.write_text(render(_page(clustering)), encoding="utf-8")
+        write_whole(output, render(_page(clustering)))
     return _sheets(clustering, output)
 
 

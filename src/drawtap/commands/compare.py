@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.drawn import draws_into_windows, nothing_drawn
 from drawtap.commands.options import ENGINES_FILE
-from drawtap.errors import UsageError, check_target, no_file
+from drawtap.errors import UsageError, check_target, no_file, write_whole
 from drawtap.output.result import Verdict, Verdicts
 from drawtap.trace.ranges import FRAMES_HELP, frame_range
 
@@ -79,7 +79,7 @@ def compare(
     if output is not None:
         from drawtap.output.comparison import render
 
-        output.write_text(render(_page(comparison)), encoding="utf-8")
+        write_whole(output, render(_page(comparison)))
     warned = [] if drawn else [nothing_drawn("drawtap extract --calls N shows the one current after call N")]
     return Verdicts([*_verdicts(comparison, output), *warned], data={**_data(comparison), "nothing_drawn": not drawn})
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.corpus_approve import KEY
 from drawtap.commands.options import CORPUS, ENGINES_FILE
-from drawtap.errors import UsageError, check_target
+from drawtap.errors import UsageError, check_target, write_whole
 from drawtap.output.result import ExitStatus, Written
 
 
@@ -61,7 +61,7 @@ def corpus_serve(
         check_target(output, force=force)
         with Corpus(store) as tables:
             text = document(tables, store, matrix(tables, builds))
-        output.write_text(text, encoding="utf-8")
+        write_whole(output, text)
         return Written(str(output), output.stat().st_size, "corpus page")
     from drawtap.web.fleet import Fleet
     from drawtap.web.serve import serve

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError, check_target, no_file
+from drawtap.errors import UsageError, check_target, no_file, write_whole
 from drawtap.output.result import Rows
 from drawtap.trace.ranges import FRAMES_HELP, call_of, frame_range
 
@@ -92,10 +92,10 @@ def _calls(a: Trace, b: Trace, frames: range | None, limit: int, *, outputs: boo
 
 
 def _note(compared: Differences, listed: int, images: bool, pictures: int) -> str:
-    from drawtap.output.text import number
+    from drawtap.output.text import counted, number
 
     if not compared.any:
-        text = f"{number(compared.equal)} calls are equal"
+        text = f"{counted(compared.equal, 'call is', 'calls are')} equal"
     else:
         parts = (
             (compared.changed, "changed"),
@@ -113,7 +113,7 @@ def _note(compared: Differences, listed: int, images: bool, pictures: int) -> st
         text += ", and calls after the last frame" if compared.rest_differs else ""
     left = compared.changed + compared.only_a + compared.only_b - listed
     if left:
-        text += f"; {number(left)} differences more (--limit)"
+        text += f"; {counted(left, 'difference')} more (--limit)"
     return text + (f"; {pictures} images differ" if images else "")
 
 
@@ -128,11 +128,15 @@ def _images(a: Trace, b: Trace, frames: range | None) -> Iterator[tuple[int, str
 
 
 def _resources(a: Trace, b: Trace) -> Rows:
+    from drawtap.output.text import counted
     from drawtap.trace.diff import resources
 
     rows = [(resource.mark, resource.kind, resource.a, resource.b, resource.line) for resource in resources(a, b)]
     return Rows(
-        ("", "kind", "a", "b", "what") if rows else (), rows, note=f"{len(rows)} objects differ", findings=bool(rows)
+        ("", "kind", "a", "b", "what") if rows else (),
+        rows,
+        note=counted(len(rows), "object differs", "objects differ"),
+        findings=bool(rows),
     )
 
 
@@ -144,7 +148,7 @@ def _page(
     a: Trace, b: Trace, frames: range | None, limit: int, *, outputs: bool, state: str | None, output: Path
 ) -> Rows:
     from drawtap.output.difference import DifferencePage, render
-    from drawtap.output.text import number
+    from drawtap.output.text import counted, number
     from drawtap.trace.diff import diff as differences
     from drawtap.trace.diff import resources
 
@@ -161,7 +165,7 @@ def _page(
     page = DifferencePage(
         a.path.name,
         b.path.name,
-        "Their calls are the same" if not compared.any else f"{number(count)} calls differ",
+        "Their calls are the same" if not compared.any else counted(count, "call differs", "calls differ"),
         [
             (number(compared.equal), "calls are equal"),
             (number(compared.changed), "changed"),
@@ -178,7 +182,7 @@ def _page(
         f"State at {at}" if state else "State at the end of the first frame that differs",
         pictures,
     )
-    output.write_text(render(page), encoding="utf-8")
+    write_whole(output, render(page))
     rows = [(what, text) for text, what in page.tiles]
     rows += [("objects differ", number(len({row[1].partition(":")[0] + row[0] for row in objects})))]
     return Rows(("what", "count"), rows, note=f"written to {output}", findings=compared.any)
@@ -186,6 +190,7 @@ def _page(
 
 def _by_frame(compared: Differences) -> list[DifferentFrame]:
     from drawtap.output.difference import DifferentCall, DifferentFrame
+    from drawtap.output.text import counted
 
     groups: dict[tuple[int | None, int | None], list[Difference]] = {}
     for call in compared.calls:
@@ -203,7 +208,7 @@ def _by_frame(compared: Differences) -> list[DifferentFrame]:
             )
             for c in calls[:_CALLS_A_FRAME]
         ]
-        pages.append(DifferentFrame(title, f"{len(calls)} calls", shown, len(calls) - len(shown)))
+        pages.append(DifferentFrame(title, counted(len(calls), "call"), shown, len(calls) - len(shown)))
     return pages
 
 
@@ -226,6 +231,7 @@ def _pictures(a: Trace, b: Trace, frames: range | None) -> list[Pictures]:
 
 
 def _states(a: Trace, b: Trace, calls: str) -> Rows:
+    from drawtap.output.text import counted
     from drawtap.trace.diff import states
 
     first, colon, second = calls.partition(":")
@@ -233,4 +239,9 @@ def _states(a: Trace, b: Trace, calls: str) -> Rows:
         raise UsageError(f"{calls!r} is no pair of calls", hint="1041:1043, #3:#4, or 1041 for both")
     at = (call_of(a, first), call_of(b, second or first))
     rows = states(a, at[0], b, at[1])
-    return Rows(("path", "a", "b") if rows else (), rows, note=f"{len(rows)} variables differ", findings=bool(rows))
+    return Rows(
+        ("path", "a", "b") if rows else (),
+        rows,
+        note=counted(len(rows), "variable differs", "variables differ"),
+        findings=bool(rows),
+    )

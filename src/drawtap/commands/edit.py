@@ -150,7 +150,7 @@ def verdicts(saved: Saved, more: Iterable[Verdict] = ()) -> Verdicts:
         text = f"{counted(saved.stored, 'row')} of bytes stored in memory that no call makes any more"
         lines.append(Verdict("note", "left out", text))
     if saved.lost:
-        lines.append(Verdict("warning", "lost", f"{number(saved.lost)} calls that could not be read"))
+        lines.append(Verdict("warning", "lost", f"{counted(saved.lost, 'call')} that could not be read"))
     lines += [Verdict("warning", "damaged", text) for text in saved.problems]
     lines += [Verdict("error", "broken", str(broken)) for broken in saved.broken]
     lines += more

@@ -103,7 +103,7 @@ def _tell(text: str) -> None:
 
 
 def _lines(cut: Cut, output: Path) -> list[Verdict]:
-    from drawtap.output.text import number
+    from drawtap.output.text import counted, number
 
     size = output.stat().st_size
     lines = [
@@ -122,7 +122,7 @@ def _lines(cut: Cut, output: Path) -> list[Verdict]:
         how = "no call of them can go"
         if not cut.reduction.minimal:
             how = f"time was up: at least {ahead} more trials would settle it, about {more:.0f} s (--seconds)"
-        lines.append(Verdict("ok", "minimized", f"after {number(cut.reduction.trials)} trials; {how}"))
+        lines.append(Verdict("ok", "minimized", f"after {counted(cut.reduction.trials, 'trial')}; {how}"))
     if cut.verified == "no":
         lines.append(Verdict("note", "not verified", "nothing was played; the certificate says so"))
     elif "file" not in cut.certificate:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UnavailableError, UsageError, check_target
+from drawtap.errors import UnavailableError, UsageError, check_target, write_whole
 from drawtap.output.result import Rows, Sheets, Written
 from drawtap.trace.ranges import CALL_HELP
 
@@ -133,6 +133,7 @@ def _place(event: PixelEvent) -> int | str:
 
 
 def _mesh(trace: Trace, place: Place, output: Path, player: Warm) -> Written:
+    from drawtap.output.text import counted
     from drawtap.replay import look
 
     if output.suffix not in (".csv", ".obj"):
@@ -143,13 +144,13 @@ def _mesh(trace: Trace, place: Place, output: Path, player: Warm) -> Written:
     if why:
         raise UnavailableError(f"no vertices of call {call}: {why}")
     if output.suffix == ".csv":
-        output.write_text(look.mesh_csv(mesh))
-        what = f"{len(mesh.vertices)} vertices"
+        write_whole(output, look.mesh_csv(mesh))
+        what = counted(len(mesh.vertices), "vertex", "vertices")
         if mesh.instances > 1:
             given = look.csv_instances(mesh)
             what += f", instances 0 to {given - 1} of {mesh.instances},"
     else:
-        output.write_text(look.mesh_obj(mesh))
+        write_whole(output, look.mesh_obj(mesh))
         what = f"{len(mesh.fates)} primitives" + (f", {mesh.instances} instances," if mesh.instances > 1 else "")
     return Written(str(output), output.stat().st_size, f"{what} of call {call}")
 
@@ -165,7 +166,7 @@ def _pass(trace: Trace, place: Place, output: Path, player: Warm) -> Written:
     if not shown:
         why = f": {draws[0].why}" if draws else ""
         raise UnavailableError(f"no primitives of pass {of.number} are known{why}")
-    output.write_text(look.pass_obj(of, draws))
+    write_whole(output, look.pass_obj(of, draws))
     without = len(draws) - len(shown) + of.left_out
     rest = f"; {counted(without, 'draw')} without any, the file says why" if without else ""
     primitives = counted(sum(len(mesh.fates) for mesh in shown), "primitive")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError, check_target
+from drawtap.errors import UsageError, check_target, write_whole
 from drawtap.output.result import Rows, Sheets
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def policy(
     settings = _settings(set_, names)
     reached = [o for name in names for o in outcomes(chosen, name, settings.get(name, {}))]
     if output is not None:
-        output.write_text(_page(chosen, reached, names), encoding="utf-8")
+        write_whole(output, _page(chosen, reached, names))
     notes = [f"page: {output}"] if output else []
     if never_together(chosen):
         notes.append("the programs never all run at the same time: the figures are of the whole scenario")

@@ -333,7 +333,7 @@ def _notes(done: Profile) -> list[str]:
         notes.append("the replays did not make the same calls: numbers of different passes do not belong together")
     if done.differing:
         shown = ", ".join(map(str, done.differing[:8]))
-        notes.append(f"{len(done.differing)} frames did not show the same in all replays: {shown}")
+        notes.append(f"{counted(len(done.differing), 'frame')} did not show the same in all replays: {shown}")
     elif done.compared:
         notes.append(f"the replays made the same calls and showed the same ({done.compared} images)")
     for one in measuring.disagreements(done.path):

@@ -236,7 +236,7 @@ def _summary(played: Replay, *, verify: bool) -> list[Verdict]:
         compared = "nothing: the recording has no image and no read-back to compare; record --hash-frames stores images"
         lines.append(Verdict("error", "compared", compared))  # what was not compared is not known to be equal
     if played.uncompared:
-        compared = f"{number(played.uncompared)} answers about limits, the window, times and what is ready by now"
+        compared = f"{counted(played.uncompared, 'answer')} about limits, the window, times and what is ready by now"
         lines.append(Verdict("note", "not compared", compared))
     if played.unseen:
         compared = f"{number(played.unseen)} images and read-backs of frames whose draws were not recorded"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.options import CALLS, FROM, GUEST, NO_CACHE, TO
-from drawtap.errors import UsageError, check_target
+from drawtap.errors import UsageError, check_target, write_whole
 from drawtap.output.result import Written
 
 if TYPE_CHECKING:
@@ -50,10 +50,7 @@ def _of_kernel(
         raise UsageError("--spans, --events and --threads are numbers from 0 on")
     with opened(trace, api, guest, keep=not no_cache) as model:
         page = render(collected(trace, model, SystemReportOptions(from_, to, spans, events, threads)))
-    try:
-        target.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{target}: {error.strerror or error}", hint="name another place with -o") from None
+    write_whole(target, page)
     return Written(str(target), target.stat().st_size, "report")
 
 
@@ -98,5 +95,5 @@ def report(
     check_target(target, force=force)
     if pictures < 0 or slowest < 0:
         raise UsageError("--pictures and --slowest are numbers from 0 on")
-    target.write_text(render(collected(trace, ReportOptions(slowest, pictures, on, seconds))), encoding="utf-8")
+    write_whole(target, render(collected(trace, ReportOptions(slowest, pictures, on, seconds))))
     return Written(str(target), target.stat().st_size, "report")

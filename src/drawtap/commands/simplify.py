@@ -69,7 +69,7 @@ def simplify(
 
 
 def _lines(done: Simplified, output: Path) -> list[Verdict]:
-    from drawtap.output.text import number
+    from drawtap.output.text import counted, number
 
     gone = done.calls - done.kept
     share = f", {100 * gone / done.calls:.1f} % less" if done.calls else ""
@@ -86,7 +86,7 @@ def _lines(done: Simplified, output: Path) -> list[Verdict]:
             Verdict("note", "not followed", f"{done.whole}: only commands that repeat a state were looked for")
         )
     if done.put_back:
-        lines.append(Verdict("note", "put back", f"{number(done.put_back)} calls that turned out to matter"))
+        lines.append(Verdict("note", "put back", f"{counted(done.put_back, 'call')} that turned out to matter"))
     if done.verified == "no":
         lines.append(Verdict("note", "not verified", "nothing was played"))
     elif done.equal and done.shown != "frames":

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.compare import opened
-from drawtap.errors import UsageError, check_target
+from drawtap.errors import UsageError, check_target, write_whole
 from drawtap.output.result import Sheets
 from drawtap.trace.ranges import FRAMES_HELP, frame_range
 
@@ -80,7 +80,7 @@ def slower(
     if output is not None:
         from drawtap.output.slower import render
 
-        output.write_text(render(explained), encoding="utf-8")
+        write_whole(output, render(explained))
     from drawtap.output.slower import sheets
 
     return sheets(explained, output)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, Options, command
-from drawtap.errors import UsageError, check_target, did_you_mean
+from drawtap.errors import UsageError, check_target, did_you_mean, write_whole
 from drawtap.output.result import Rows, Sheets
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def system_simulate(
     with Scratch() as scratch:
         runs = [_run(chosen, name, record or Path(scratch), until, guests=guests) for name in names]
     if output is not None:
-        output.write_text(_page(chosen, runs), encoding="utf-8")
+        write_whole(output, _page(chosen, runs))
     notes = [f"{chosen.help}"]
     notes += [f"recorded: {r.folder} ({r.events} events)" for r in runs] if record else []
     notes += [f"page: {output}"] if output else []

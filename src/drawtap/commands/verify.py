@@ -130,6 +130,7 @@ def _certificate(trace: Trace, said: Row, source: Path | None, on: str) -> Verdi
 
 
 def _state(trace: Trace, every: int | None, on: str) -> Sheets:
+    from drawtap.output.text import counted
     from drawtap.replay import engine
     from drawtap.replay.verify import points_of, verify
 
@@ -137,7 +138,7 @@ def _state(trace: Trace, every: int | None, on: str) -> Sheets:
     different = [(d.seq, d.path, d.computed, d.driver) for d in verified.disagreements]
     notes = [
         f"{verified.compared:,} values of {len(verified.variables):,} variables compared "
-        f"after {len(verified.points)} calls: {len(different):,} disagree"
+        f"after {counted(len(verified.points), 'call')}: {len(different):,} disagree"
     ]
     if len(different) > _MOST_SHOWN:
         notes.append(f"only the first {_MOST_SHOWN} are shown; --json has all")

@@ -11,7 +11,7 @@ import numpy as np
 
 from drawtap.output.kernel_figures import tables
 from drawtap.output.system_report import Block, FindingCard, Panel, SystemReport, figures
-from drawtap.output.text import duration, number
+from drawtap.output.text import counted, duration, number
 from drawtap.system import cpus, levels
 from drawtap.system.levels import Buckets, CounterLevel, Floats, Ints, Level
 from drawtap.system.metrics import MEANINGS, metrics
@@ -478,7 +478,7 @@ def _finding(finding: Finding, begin: int, end: int) -> FindingCard:
         finding.title,
         finding.culprit,
         finding.victim,
-        f"{duration(finding.cost_ns)}, {100 * finding.share:.0f} % of the time, {number(finding.count)} times",
+        f"{duration(finding.cost_ns)}, {100 * finding.share:.0f} % of the time, {counted(finding.count, 'time')}",
         finding.what,
         finding.why,
         finding.fix,
@@ -583,6 +583,7 @@ def _shown(
         "60 at a time, and always for the request that was clicked."
     )
     if hidden:
-        shown.append(f"{number(hidden)} threads that ran less have no row; --threads N takes more.")
+        threads = counted(hidden, "thread that ran less has", "threads that ran less have")
+        shown.append(f"{threads} no row; --threads N takes more.")
     shown.append("Figures are computed from the whole time, never from what is drawn.")
     return shown

@@ -39,7 +39,7 @@ from drawtap.output.report import (
     TextureCard,
     checks,
 )
-from drawtap.output.text import duration, number, size
+from drawtap.output.text import counted, duration, number, size
 from drawtap.replay import engine
 from drawtap.tables import recording
 from drawtap.trace.apis import is_vulkan
@@ -87,7 +87,8 @@ def collected(trace: Trace, wanted: ReportOptions) -> Report:
         tiles=_tiles(data, frames),
         frames=frames,
         functions=functions,
-        functions_note=f"{len(functions)} functions, {number(total)} calls; time inside is what the program waited",
+        functions_note=f"{counted(len(functions), 'function')}, {counted(total, 'call')}; "
+        "time inside is what the program waited",
         slowest=_slowest(trace, wanted.slowest) if data["timing"] == "both" else [],
         tables=[*_costly(trace), _threads(trace), _contexts(trace)],
         facts=[(title, [(k, str(v)) for k, v in group.items()]) for title, group in about.items()],
@@ -256,8 +257,8 @@ class _Measured:
             )
         self.heat = tables.heat_map(trace)
         self.overdraw: list[tuple[str, str, str]] = []
-        counted = any("geometry:" in t.command or t.title != "OpenVG" for t in self.content) or is_vulkan(trace)
-        if wanted.pictures and counted:
+        has_counts = any("geometry:" in t.command or t.title != "OpenVG" for t in self.content) or is_vulkan(trace)
+        if wanted.pictures and has_counts:
             self._draw_over(trace, [c.frame for c in shown.chosen], wanted)
 
     def _draw_over(self, trace: Trace, chosen: Sequence[int], wanted: ReportOptions) -> None:

@@ -60,6 +60,8 @@ class Replay:
 
 # Our own libraries in LD_PRELOAD of a recorded program.
 _OURS = frozenset({"", TAP, PRELOAD, TAP_VULKAN, PRELOAD_VULKAN})
+# Complaints that another driver may not have.
+_OF_A_DRIVER = re.compile(r"\b(driver|device|here)\b")
 _MEASURING = frozenset({"--measure", "--plan", "--metrics", "--look"})
 
 
@@ -91,7 +93,7 @@ def play(
     if code == 2:
         raise UsageError(complaint or "the player does not understand its arguments")
     if code == 3:
-        raise UnavailableError(complaint or "nothing here can play it", hint="drawtap replay --engines lists what can")
+        raise unavailable(complaint or "no driver here plays it")
     if code == 4:
         raise InputError(complaint or f"{trace} cannot be read")
     if result is None:
@@ -99,6 +101,15 @@ def play(
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         raise ChildError(f"the player ended with {how} after call {last}" + (f": {complaint}" if complaint else ""))
     return _replay(result, lines)
+
+
+def unavailable(complaint: str) -> UnavailableError:
+    """Return the error of a player that cannot meet a request.
+
+    The hint names other drivers where the complaint is about the driver, the device or what is here.
+    """
+    elsewhere = _OF_A_DRIVER.search(complaint)
+    return UnavailableError(complaint, hint="drawtap replay --engines lists the drivers here" if elsewhere else None)
 
 
 def probe(environment: Mapping[str, str], *, seconds: float = 20) -> dict[str, object]:
@@ -131,9 +142,7 @@ def offers(trace: Path | None, *, environment: Mapping[str, str] | None = None) 
         return heard
     lines, code, complaint = _run([str(program(["--metrics"])), "--metrics"], environment)
     if code:
-        raise UnavailableError(
-            complaint or "nothing here can be measured", hint="drawtap replay --engines lists what plays"
-        )
+        raise unavailable(complaint or "no driver here measures anything")
     return list(lines)
 
 

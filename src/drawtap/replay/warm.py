@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from drawtap.errors import ChildError, InputError, UnavailableError
+from drawtap.errors import ChildError, InputError
 from drawtap.replay import player
 from drawtap.replay.place import Place
 from drawtap.scratch import Scratch
@@ -221,7 +221,7 @@ class Warm:
         complaint = said[-1].removeprefix("drawtap-play: ") if said else f"exit code {code}"
         self._child = None
         if code == 3:
-            raise UnavailableError(complaint, hint="drawtap replay --engines lists what can play it")
+            raise player.unavailable(complaint)
         if code == 4:
             raise InputError(complaint)
         raise ChildError(f"the player ended: {complaint}")

@@ -5,7 +5,7 @@ from drawtap.analysis.rule import rule
     title="Functions that wait for the GPU",
     fix=(
         "Read into a pixel buffer object and fetch it a frame or two later; use fences instead of glFinish; "
-        "leave glFinish to the swap."
+        "leave glFinish to the swap. Vulkan: wait for the fence of an earlier frame, not for an idle queue or device."
     ),
     needs=("frames",),
     api="any",

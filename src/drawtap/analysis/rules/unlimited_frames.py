@@ -3,7 +3,7 @@ from drawtap.analysis.rule import rule
 
 @rule(
     title="Frames drawn faster than any screen shows them",
-    fix="Set a swap interval of 1, or wait for the time of the next frame.",
+    fix="Set a swap interval of 1 (Vulkan: the present mode FIFO), or wait for the time of the next frame.",
     severity="note",
     concerns="other",
     needs=("frames", "timing"),

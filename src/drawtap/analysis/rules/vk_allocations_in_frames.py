@@ -10,6 +10,6 @@ from drawtap.analysis.rule import rule
 def vk_allocations_in_frames() -> str:
     """vkAllocateMemory asks the kernel, which clears the memory: milliseconds for large blocks."""
     return r"""
-SELECT a.seq, a.frame, c.duration AS ns, a.bytes, 'memory ' || a.memory AS what
+SELECT a.seq, a.frame, c.duration AS ns, a.bytes, printf('memory 0x%x', a.memory) AS what
 FROM allocations a JOIN steady_frames f ON f.frame = a.frame JOIN calls c ON c.seq = a.seq ORDER BY a.seq
 """

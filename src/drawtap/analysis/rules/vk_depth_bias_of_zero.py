@@ -9,7 +9,7 @@ from drawtap.analysis.rule import rule
 def vk_depth_bias_of_zero() -> str:
     """With depth bias some GPUs do not use their fast depth tests."""
     return r"""
-SELECT p.seq, p.frame, 'pipeline ' || p.pipeline AS what FROM pipelines p
+SELECT p.seq, p.frame, printf('pipeline 0x%x', p.pipeline) AS what FROM pipelines p
 WHERE p.info->>'$.pRasterizationState.depthBiasEnable' = 'true'
   AND (p.info->>'$.pRasterizationState.depthBiasConstantFactor')::DOUBLE = 0
   AND (p.info->>'$.pRasterizationState.depthBiasSlopeFactor')::DOUBLE = 0

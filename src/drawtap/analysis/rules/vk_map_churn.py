@@ -11,6 +11,6 @@ def vk_map_churn() -> str:
     may ask the kernel. Reported from ten mappings of the same memory on.
     """
     return r"""
-SELECT a.seq, a.frame, a.bytes, 'memory ' || a.memory || ' mapped ' || a.maps || ' times' AS what
+SELECT a.seq, a.frame, a.bytes, printf('memory 0x%x', a.memory) || ' mapped ' || a.maps || ' times' AS what
 FROM allocations a WHERE a.maps >= 10 ORDER BY a.seq
 """

@@ -14,7 +14,7 @@ WITH begun AS (
            lead(b.seq) OVER (PARTITION BY b."commandBuffer" ORDER BY b.seq) AS until
     FROM "vkBeginCommandBuffer" b
 ), ran AS (SELECT DISTINCT e.command_buffer AS buffer, e.seq FROM executed e)
-SELECT b.seq, b.frame, 'command buffer ' || b.buffer AS what FROM begun b
+SELECT b.seq, b.frame, printf('command buffer 0x%x', b.buffer) AS what FROM begun b
 WHERE b.until IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM ran r WHERE r.buffer = b.buffer AND r.seq > b.seq AND r.seq < b.until) ORDER BY b.seq
 """

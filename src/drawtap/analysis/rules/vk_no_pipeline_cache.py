@@ -9,6 +9,7 @@ from drawtap.analysis.rule import rule
 def vk_no_pipeline_cache() -> str:
     """Without a cache the driver compiles equal shaders again, in every run."""
     return r"""
-SELECT p.seq, p.frame, p.duration // p.made_with AS ns, p.kind || ' pipeline ' || p.pipeline AS what FROM pipelines p
+SELECT p.seq, p.frame, p.duration // p.made_with AS ns, p.kind || printf(' pipeline 0x%x', p.pipeline) AS what
+FROM pipelines p
 WHERE p.cache = 0 ORDER BY p.seq
 """

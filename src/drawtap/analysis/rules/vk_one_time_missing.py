@@ -22,6 +22,6 @@ WITH begun AS (
     HAVING count(DISTINCT r.submit_seq) = 1
 )
 SELECT min(o.seq) AS seq, min(o.frame) AS frame, list(DISTINCT o.frame) AS frames, count(*) AS n,
-       'command buffer ' || o.buffer AS what
+       printf('command buffer 0x%x', o.buffer) AS what
 FROM once o GROUP BY o.buffer HAVING count(*) >= 10 ORDER BY min(o.seq)
 """

@@ -16,7 +16,8 @@ WITH bound AS (
     FROM "vkCmdBindPipeline" b
     ASOF LEFT JOIN "vkBeginCommandBuffer" g ON g."commandBuffer" = b."commandBuffer" AND g.seq <= b.seq
 ), again AS (SELECT * FROM bound WHERE pipeline = before)
-SELECT min(a.seq) AS seq, a.frame, count(*) AS n, sum(a.duration)::BIGINT AS ns, 'pipeline ' || a.pipeline AS what
+SELECT min(a.seq) AS seq, a.frame, count(*) AS n, sum(a.duration)::BIGINT AS ns,
+       printf('pipeline 0x%x', a.pipeline) AS what
 FROM again a WHERE (SELECT count(*) FROM again) * 10 > (SELECT count(*) FROM bound) GROUP BY a.frame, a.pipeline
 ORDER BY min(a.seq)
 """

@@ -9,6 +9,6 @@ from drawtap.analysis.rule import rule
 def vk_simultaneous_use() -> str:
     """Drivers copy or patch such command buffers at every submit, and some cannot chain them."""
     return r"""
-SELECT b.seq, b.frame, b.duration AS ns, 'command buffer ' || b."commandBuffer" AS what FROM "vkBeginCommandBuffer" b
-WHERE b."pBeginInfo"->>'$.flags' LIKE '%SIMULTANEOUS_USE%' ORDER BY b.seq
+SELECT b.seq, b.frame, b.duration AS ns, printf('command buffer 0x%x', b."commandBuffer") AS what
+FROM "vkBeginCommandBuffer" b WHERE b."pBeginInfo"->>'$.flags' LIKE '%SIMULTANEOUS_USE%' ORDER BY b.seq
 """

@@ -11,7 +11,7 @@ def vk_small_allocations() -> str:
     kernel. Reported from 16 on.
     """
     return r"""
-SELECT a.seq, a.frame, c.duration AS ns, a.bytes, 'memory ' || a.memory AS what
+SELECT a.seq, a.frame, c.duration AS ns, a.bytes, printf('memory 0x%x', a.memory) AS what
 FROM allocations a JOIN calls c ON c.seq = a.seq
 WHERE a.bytes < 262144 AND NOT a.dedicated AND NOT a.imported
   AND (SELECT count(*) FROM allocations b WHERE b.bytes < 262144 AND NOT b.dedicated AND NOT b.imported) >= 16

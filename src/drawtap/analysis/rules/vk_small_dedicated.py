@@ -11,6 +11,6 @@ def vk_small_dedicated() -> str:
     allocations.
     """
     return r"""
-SELECT a.seq, a.frame, a.bytes, 'memory ' || a.memory AS what FROM allocations a
+SELECT a.seq, a.frame, a.bytes, printf('memory 0x%x', a.memory) AS what FROM allocations a
 WHERE a.dedicated AND NOT a.imported AND a.bytes < 65536 ORDER BY a.seq
 """

@@ -12,7 +12,8 @@ def vk_stored_depth() -> str:
     it.
     """
     return r"""
-SELECT a.seq, a.frame, 'attachment ' || a.number || ' of render pass ' || a.render_pass AS what FROM vk_attachments a
+SELECT a.seq, a.frame, 'attachment ' || a.number || printf(' of render pass 0x%x', a.render_pass) AS what
+FROM vk_attachments a
 WHERE regexp_matches(a.format, '_FORMAT_(X8_)?D\d') AND a.store = 'VK_ATTACHMENT_STORE_OP_STORE'
   AND a.load <> 'VK_ATTACHMENT_LOAD_OP_LOAD' AND a.behind LIKE '%ATTACHMENT_OPTIMAL' ORDER BY a.seq
 """

@@ -10,6 +10,6 @@ from drawtap.analysis.rule import rule
 def vk_unused_memory() -> str:
     """The memory is taken from the device, and nothing lies in it."""
     return r"""
-SELECT a.seq, a.frame, a.bytes, 'memory ' || a.memory AS what FROM allocations a
+SELECT a.seq, a.frame, a.bytes, printf('memory 0x%x', a.memory) AS what FROM allocations a
 WHERE a.resources = 0 AND a.maps = 0 AND NOT a.imported ORDER BY a.seq
 """

@@ -10,7 +10,7 @@ from drawtap.analysis.rule import rule
 def vk_unused_pools() -> str:
     """The pool takes the memory of all sets that it could have."""
     return r"""
-SELECT p.created_seq AS seq, p.frame, p.create_ns AS ns, 'descriptor pool ' || p.handle AS what FROM objects p
+SELECT p.created_seq AS seq, p.frame, p.create_ns AS ns, printf('descriptor pool 0x%x', p.handle) AS what FROM objects p
 WHERE p.type = 'VkDescriptorPool' AND NOT EXISTS (
     SELECT 1 FROM objects s WHERE s.type = 'VkDescriptorSet' AND s.parent = p.handle AND s.created_seq > p.created_seq)
 ORDER BY p.created_seq
