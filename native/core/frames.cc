@@ -15,23 +15,31 @@ namespace {
 
 constexpr uint64_t FRAME_END = 1;  // VK_FRAME_BOUNDARY_FRAME_END_BIT_EXT
 
-// The calls of some functions, in order.
+constexpr uint64_t VK_SUCCESS = 0;
+
+// The calls of some functions, in order. Waits of Vulkan that ended before what they waited for are none of them.
 std::vector<uint64_t> calls_of(const Trace& trace, const std::vector<uint16_t>& functions) {
   std::vector<uint64_t> seqs;
   if (functions.empty()) return seqs;
   Work work(trace.generation);
   std::mutex mutex;
-  each_calls_chunk(trace, work, [&](size_t i) {
-    auto& c = trace.calls_chunks[i];
+  each_calls_chunk(trace, work, [&](size_t chunk) {
+    auto& c = trace.calls_chunks[chunk];
     std::optional<OpenChunk> open;
     std::vector<uint64_t> own;
     for (size_t f = 0; f < c.functions.size(); ++f) {
       if (!c.functions[f].count ||
           std::find(functions.begin(), functions.end(), c.functions[f].function) == functions.end())
         continue;
-      if (!open) open.emplace(trace, i);
+      if (!open) open.emplace(trace, chunk);
       auto* numbers = open->plain() ? nullptr : &open->record_calls();
-      for (uint32_t r : open->records_of(f)) own.push_back(trace.seq_of(i, numbers ? (*numbers)[r] : r));
+      auto& records = open->records_of(f);
+      auto* function = trace.signatures.by_id(c.functions[f].id());
+      const bool may_fail = function->flags & FLAG_FINISH && function->api == "vk" && function->result;
+      auto* columns = may_fail ? &open->columns(f) : nullptr;
+      for (uint32_t i = 0; i < records.size(); ++i)
+        if (!columns || columns->raw(*function->result, i) == VK_SUCCESS)
+          own.push_back(trace.seq_of(chunk, numbers ? (*numbers)[records[i]] : records[i]));
     }
     if (own.empty()) return;
     std::lock_guard lock(mutex);
