@@ -367,6 +367,22 @@ def test_a_process_that_cannot_reach_the_recorder_is_named(
     assert said in why and "(python" in why
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="changes its user: takes root")
+def test_a_program_that_starts_as_another_user_is_named_however_short_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not all(folder.stat().st_mode & 1 for folder in part(TAP).resolve().parents):
+        pytest.skip(f"another user cannot load {part(TAP)}")
+    monkeypatch.setattr(launch, "_LOOKS", ())  # nobody sees it while it runs
+    monkeypatch.setenv("DRAWTAP_QUIET", "1")
+    calls = "import ctypes; ctypes.CDLL('libEGL.so.1').eglGetError()"
+    program = f"import os; os.setuid(65534); os.execv('/usr/bin/env', ['env', 'python3', '-c', {calls!r}])"
+    recording = launch.record([sys.executable, "-c", program], tmp_path / "t.dtap")
+    assert recording.files == ()
+    (why,) = recording.refused
+    assert "(python3): its tap was loaded and could not reach the recorder: Permission denied (EACCES)" in why
+
+
 SANDBOXED = """
 import ctypes, os, platform, struct
 egl = ctypes.CDLL("libEGL.so.1")

@@ -15,9 +15,14 @@ class Unreached:
     """The file, which is there for as long as the recording goes on."""
 
     def __init__(self, folder: Path, wanted: str) -> None:
-        """Make the file in `folder`; `wanted` is a pattern of programs' names."""
-        self._path, self._wanted = folder / "unreached", wanted
+        """Make the file in `folder`; `wanted` is a pattern of programs' names.
+
+        Programs that changed their user map it too: others may enter the folder, but nobody else learns the name.
+        """
+        self._path, self._wanted = folder / f"unreached-{os.urandom(8).hex()}", wanted
         self._path.write_bytes(bytes(_HEAD.size + _ENTRY.size * _MOST))
+        self._path.chmod(0o666)
+        folder.chmod(0o711)
 
     def environment(self) -> dict[str, str]:
         """Return what a program's environment says for the tap to find the file."""
