@@ -10,7 +10,6 @@
 #include "targets.h"
 #include "told.h"
 #include "egl_enums.h"
-#include "gl_enums.h"
 #include "glx_enums.h"
 #include "moment.h"
 
@@ -112,10 +111,9 @@ void tell_surface(Thread* t, void* display, uint64_t handle) {
   void* const config = egl_config(display, id);
   const int32_t size[] = {EGL_WIDTH, width, EGL_HEIGHT, height, (int32_t)EGL_NONE};
   if (largest >= 0)
-    tell_result<void*, void*, const int32_t*>(t, handle, "eglCreatePbufferSurface", display, config, size);
+    tell_result(t, handle, driver::eglCreatePbufferSurface, display, config, size);
   else
-    tell_result<void*, void*, uintptr_t, const int32_t*>(t, handle, "eglCreateWindowSurface", display, config,
-                                                         (uintptr_t)0, nullptr);
+    tell_result(t, handle, driver::eglCreateWindowSurface, display, config, 0, nullptr);
 }
 
 void tell_egl_context(Thread* t, GlContext* c, void* share) {
@@ -130,11 +128,10 @@ void tell_egl_context(Thread* t, GlContext* c, void* share) {
   const int32_t asked[] = {
       EGL_CONTEXT_MAJOR_VERSION, major ? major : 2, EGL_CONTEXT_MINOR_VERSION, minor, profile, c->core ? 1 : 2, none};
   const int32_t* const made = c->config ? c->attributes : asked;
-  tell_result<void*>(t, (uint64_t)(uintptr_t)c->display, "eglGetDisplay", nullptr);
-  tell_result<void*, int32_t*, int32_t*>(t, 1, "eglInitialize", c->display, nullptr, nullptr);
-  tell_result<uint32_t>(t, 1, "eglBindAPI", c->api == 1 ? EGL_OPENGL_API : EGL_OPENGL_ES_API);
-  tell_result<void*, void*, void*, const int32_t*>(t, (uint64_t)(uintptr_t)c->handle, "eglCreateContext", c->display,
-                                                   config, share, made);
+  tell_result(t, (uint64_t)(uintptr_t)c->display, driver::eglGetDisplay, nullptr);
+  tell_result(t, 1, driver::eglInitialize, c->display, nullptr, nullptr);
+  tell_result(t, 1, driver::eglBindAPI, c->api == 1 ? EGL_OPENGL_API : EGL_OPENGL_ES_API);
+  tell_result(t, (uint64_t)(uintptr_t)c->handle, driver::eglCreateContext, c->display, config, share, made);
 }
 
 // ---- GLX ----------------------------------------------------------------------------------------
@@ -156,8 +153,7 @@ void* glx_config(GlContext* c) {
 
 void tell_glx_context(Thread* t, GlContext* c, void* share) {
   const uint64_t handle = (uint64_t)(uintptr_t)c->handle;
-  if (c->has_visual)
-    return tell_result<void*, void*, void*, int>(t, handle, "glXCreateContext", c->display, c->visual, share, 1);
+  if (c->has_visual) return tell_result(t, handle, driver::glXCreateContext, c->display, c->visual, share, 1);
   void* const config = c->config ? c->config : glx_config(c);
   const int made[] = {GLX_CONTEXT_MAJOR_VERSION_ARB,
                       (int)c->version / 10,
@@ -167,11 +163,10 @@ void tell_glx_context(Thread* t, GlContext* c, void* share) {
                       1,
                       0};
   if (c->attribute_count || c->core)
-    tell_result<void*, void*, void*, int, const int*>(t, handle, "glXCreateContextAttribsARB", c->display, config,
-                                                      share, 1, c->attribute_count ? c->attributes : made);
+    tell_result(t, handle, driver::glXCreateContextAttribsARB, c->display, config, share, 1,
+                c->attribute_count ? c->attributes : made);
   else
-    tell_result<void*, void*, int, void*, int>(t, handle, "glXCreateNewContext", c->display, config, GLX_RGBA_TYPE,
-                                               share, 1);
+    tell_result(t, handle, driver::glXCreateNewContext, c->display, config, GLX_RGBA_TYPE, share, 1);
 }
 
 // ---- what a context is --------------------------------------------------------------------------
@@ -195,13 +190,12 @@ void tell_current(Thread* t, GlContext* c) {
   if (c->system == 1) {
     tell_surface(t, c->display, c->draw);
     if (c->read != c->draw) tell_surface(t, c->display, c->read);
-    tell_result<void*, void*, void*, void*>(t, 1, "eglMakeCurrent", c->display, (void*)(uintptr_t)c->draw,
-                                            (void*)(uintptr_t)c->read, c->handle);
+    tell_result(t, 1, driver::eglMakeCurrent, c->display, (void*)(uintptr_t)c->draw, (void*)(uintptr_t)c->read,
+                c->handle);
   } else if (c->draw == c->read) {
-    tell_result<void*, unsigned long, void*>(t, 1, "glXMakeCurrent", c->display, c->draw, c->handle);
+    tell_result(t, 1, driver::glXMakeCurrent, c->display, c->draw, c->handle);
   } else {
-    tell_result<void*, unsigned long, unsigned long, void*>(t, 1, "glXMakeContextCurrent", c->display, c->draw, c->read,
-                                                            c->handle);
+    tell_result(t, 1, driver::glXMakeContextCurrent, c->display, c->draw, c->read, c->handle);
   }
   t->telling = 0;
 }
@@ -259,6 +253,11 @@ int32_t Base::get(uint32_t name, int32_t otherwise) {
   int32_t values[64] = {otherwise};  // room, should a driver return more than one
   d.glGetIntegerv(name, values);
   return fine() ? values[0] : otherwise;
+}
+float Base::number(uint32_t name) {
+  float values[16] = {};
+  d.glGetFloatv(name, values);
+  return values[0];
 }
 bool Base::is(uint32_t capability) {
   const bool on = d.glIsEnabled(capability);

@@ -5,7 +5,9 @@
 // current after that. Facts that no query returns were kept (keep.h), or stand in a note, object by object.
 #pragma once
 #include "driver.h"
+#include "gl_enums.h"
 #include "keep.h"
+#include "told.h"
 
 namespace dt {
 namespace gl {
@@ -48,6 +50,13 @@ namespace hook {
 
 struct Parameter;
 
+// The answer of a query to `about`, which is a number; 0 where there is none.
+template <class... A, class... B> int32_t asked(void (*query)(A...), B... about) {
+  int32_t value = 0;
+  query(about..., &value);
+  return value;
+}
+
 // One context while it is taken.
 class Base {
  public:
@@ -64,10 +73,19 @@ class Base {
   bool fine();
   int32_t get(uint32_t name, int32_t otherwise = 0);
   bool is(uint32_t capability);
+  float number(uint32_t name);
   // Says what could not be had: one note, `not-taken`.
   void lacks(const char* format, ...) __attribute__((format(printf, 2, 3)));
   uint32_t lacking = 0;
   uint64_t bytes = 0;
+  // As in told.h.
+  template <class F, class... A> void tell(const driver::Function<F>& function, A... arguments) {
+    hook::tell(t, function, arguments...);
+  }
+  template <class F, class... A>
+  void tell_result(uint64_t result, const driver::Function<F>& function, A... arguments) {
+    hook::tell_result(t, result, function, arguments...);
+  }
   // The settings before the queries, which put them aside.
   gl::PixelStore pack{}, unpack{};
   uint32_t pack_buffer = 0;
@@ -111,6 +129,30 @@ class Base {
   Base& operator=(const Base&) = delete;
 
  private:
+  void ask(uint32_t name, int32_t* values) { d.glGetIntegerv(name, values); }
+  void ask(uint32_t name, float* values) { d.glGetFloatv(name, values); }
+  void ask(uint32_t name, double* values) { d.glGetDoublev(name, values); }
+  void ask(uint32_t name, uint8_t* values) { d.glGetBooleanv(name, values); }
+  // Asks for values of the type and number that the command takes, and tells it.
+  template <class T, class... Rest> void take(const driver::Function<void(T, Rest...)>& sets, uint32_t name) {
+    T v[16] = {};  // room, should a driver return more
+    ask(name, v);
+    if constexpr (sizeof...(Rest) == 0) tell(sets, v[0]);
+    if constexpr (sizeof...(Rest) == 1) tell(sets, v[0], v[1]);
+    if constexpr (sizeof...(Rest) == 2) tell(sets, v[0], v[1], v[2]);
+    if constexpr (sizeof...(Rest) == 3) tell(sets, v[0], v[1], v[2], v[3]);
+  }
+  // Goes over the texture units, which are active in turn, also in the recording where it is `told`.
+  template <class F> void each_unit(uint32_t units, bool told, F&& at) {
+    const bool many = has(13, 10);
+    auto choose = [&](uint32_t unit) {
+      if (many) d.glActiveTexture(unit);
+      if (many && told) tell(driver::glActiveTexture, unit);
+    };
+    const uint32_t active = many ? (uint32_t)get(GL_ACTIVE_TEXTURE, GL_TEXTURE0) : GL_TEXTURE0;
+    for (uint32_t u = 0; u < units; u++) choose(GL_TEXTURE0 + u), at(u);
+    choose(active);
+  }
   void find(Kind kind, uint8_t (*is_one)(uint32_t));
   void take_buffer(uint32_t name);
   void take_map(uint32_t name, uint32_t target);
@@ -134,6 +176,7 @@ class Base {
   void take_attachment(uint32_t target, uint32_t point);
   void take_program(uint32_t name);
   void take_units();
+  void take_switch(uint32_t capability);
   void take_capabilities();
   void take_raster();
   void take_stencil();

@@ -6,8 +6,6 @@
 #include "fixed_arrays.h"
 #include "sampled.h"
 #include "targets.h"
-#include "told.h"
-#include "gl_enums.h"
 
 namespace dt {
 namespace hook {
@@ -56,19 +54,18 @@ void Base::names(bool shared) {
   if (has(15, 30)) find(QUERIES, d.glIsQuery);
   static const struct {
     Kind kind;
-    const char* maker;
-  } makers[] = {{TEXTURES, "glGenTextures"},
-                {BUFFERS, "glGenBuffers"},
-                {RENDERBUFFERS, "glGenRenderbuffers"},
-                {SAMPLERS, "glGenSamplers"},
-                {FRAMEBUFFERS, "glGenFramebuffers"},
-                {VERTEX_ARRAYS, "glGenVertexArrays"},
-                {PIPELINES, "glGenProgramPipelines"},
-                {FEEDBACKS, "glGenTransformFeedbacks"},
-                {QUERIES, "glGenQueries"}};
+    const driver::Function<void(int32_t, uint32_t*)>& maker;
+  } makers[] = {{TEXTURES, driver::glGenTextures},
+                {BUFFERS, driver::glGenBuffers},
+                {RENDERBUFFERS, driver::glGenRenderbuffers},
+                {SAMPLERS, driver::glGenSamplers},
+                {FRAMEBUFFERS, driver::glGenFramebuffers},
+                {VERTEX_ARRAYS, driver::glGenVertexArrays},
+                {PIPELINES, driver::glGenProgramPipelines},
+                {FEEDBACKS, driver::glGenTransformFeedbacks},
+                {QUERIES, driver::glGenQueries}};
   for (auto& m : makers)
-    if (names_by_kind[m.kind].count)
-      tell<int32_t, uint32_t*>(t, m.maker, (int32_t)names_by_kind[m.kind].count, names_by_kind[m.kind].list);
+    if (names_by_kind[m.kind].count) tell(m.maker, names_by_kind[m.kind].count, names_by_kind[m.kind].list);
   fine();
 }
 
@@ -76,7 +73,7 @@ void Base::shared_objects() {
   programs();
   take_lists();
   for (uint32_t i = 0; i < names_by_kind[BUFFERS].count; i++) take_buffer(names_by_kind[BUFFERS].list[i]);
-  tell<uint32_t, int32_t>(t, "glPixelStorei", GL_UNPACK_ALIGNMENT, 1);
+  tell(driver::glPixelStorei, GL_UNPACK_ALIGNMENT, 1);
   for (uint32_t i = 0; i < names_by_kind[TEXTURES].count; i++) take_texture(names_by_kind[TEXTURES].list[i]);
   for (uint32_t i = 0; i < names_by_kind[RENDERBUFFERS].count; i++)
     take_renderbuffer(names_by_kind[RENDERBUFFERS].list[i]);
@@ -93,7 +90,7 @@ void Base::take_syncs() {
   for (uint32_t i = 0; i < count; i++) {
     if (!d.glIsSync(list[i])) continue;  // of other contexts, or gone
     keep_forget_sync(list[i]);
-    tell_result<uint32_t, uint32_t>(t, (uint64_t)(uintptr_t)list[i], "glFenceSync", GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+    tell_result((uint64_t)(uintptr_t)list[i], driver::glFenceSync, GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
   }
   free(list);
 }
@@ -126,7 +123,7 @@ void Base::take_lists() {
     return c->in_recording && keep_state(KEEP_LIST, c->share_group, name) != Kept::WHOLE;
   };
   for (uint32_t i = 0; i < lists.count; i++)
-    if (!is_there(lists.list[i])) tell_result<int32_t>(t, lists.list[i], "glGenLists", 1);
+    if (!is_there(lists.list[i])) tell_result(lists.list[i], driver::glGenLists, 1);
   for (uint32_t i = 0; i < lists.count; i++) {
     if (is_there(lists.list[i])) continue;
     // One of which nothing was kept was never made: glGenLists leaves empty ones.
@@ -145,8 +142,7 @@ void Base::take_buffer(uint32_t name) {
   if (has(32, 30)) {
     d.glGetBufferParameteri64v(GL_ARRAY_BUFFER, GL_BUFFER_SIZE, &size);
   } else {
-    int32_t small = 0;
-    d.glGetBufferParameteriv(GL_ARRAY_BUFFER, GL_BUFFER_SIZE, &small);
+    const int32_t small = asked(d.glGetBufferParameteriv, GL_ARRAY_BUFFER, GL_BUFFER_SIZE);
     size = small;
   }
   d.glGetBufferParameteriv(GL_ARRAY_BUFFER, GL_BUFFER_USAGE, &usage);
@@ -185,16 +181,16 @@ void Base::take_buffer(uint32_t name) {
     had = fine() && at;
   }
   if (!had) lacks("buffer %u of %lld bytes: its content; the driver does not hand it out", name, (long long)size);
-  tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, name);
+  tell(driver::glBindBuffer, GL_ARRAY_BUFFER, name);
   const void* data = had && size ? content : nullptr;
   if (immutable)
-    tell<uint32_t, intptr_t, const void*, uint32_t>(t, "glBufferStorage", GL_ARRAY_BUFFER, size, data, (uint32_t)flags);
+    tell(driver::glBufferStorage, GL_ARRAY_BUFFER, size, data, flags);
   else if (size)
-    tell<uint32_t, intptr_t, const void*, uint32_t>(t, "glBufferData", GL_ARRAY_BUFFER, size, data, (uint32_t)usage);
+    tell(driver::glBufferData, GL_ARRAY_BUFFER, size, data, usage);
   if (had) bytes += (uint64_t)size;
   if (mapped) take_map(name, GL_ARRAY_BUFFER);
   free(content);
-  tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, 0);
+  tell(driver::glBindBuffer, GL_ARRAY_BUFFER, 0);
   d.glBindBuffer(GL_ARRAY_BUFFER, was);
 }
 
@@ -202,10 +198,8 @@ void Base::take_map(uint32_t name, uint32_t target) {
   void* at = nullptr;
   d.glGetBufferPointerv(target, GL_BUFFER_MAP_POINTER, &at);
   if (!has(30, 30)) {
-    int32_t access = 0;
-    d.glGetBufferParameteriv(target, GL_BUFFER_ACCESS, &access);
-    if (fine() && at)
-      tell_result<uint32_t, uint32_t>(t, (uint64_t)(uintptr_t)at, "glMapBuffer", target, (uint32_t)access);
+    const int32_t access = asked(d.glGetBufferParameteriv, target, GL_BUFFER_ACCESS);
+    if (fine() && at) tell_result((uint64_t)(uintptr_t)at, driver::glMapBuffer, target, access);
     return;
   }
   int32_t access = 0, offset = 0, length = 0;
@@ -215,8 +209,7 @@ void Base::take_map(uint32_t name, uint32_t target) {
   if (!fine() || !at) return lacks("buffer %u: that it is mapped", name);
   // The recording has its content: the mapping must not throw it away.
   const uint32_t kept = (uint32_t)access & ~0xCu;
-  tell_result<uint32_t, intptr_t, intptr_t, uint32_t>(t, (uint64_t)(uintptr_t)at, "glMapBufferRange", target, offset,
-                                                      length, kept);
+  tell_result((uint64_t)(uintptr_t)at, driver::glMapBufferRange, target, offset, length, kept);
 }
 
 // ---- vertex arrays ------------------------------------------------------------------------------
@@ -226,24 +219,18 @@ void Base::take_vertex_array(uint32_t name) {
   const uint32_t was = objects ? (uint32_t)get(GL_VERTEX_ARRAY_BINDING) : 0;
   if (objects) {
     d.glBindVertexArray(name);
-    tell<uint32_t>(t, "glBindVertexArray", name);
+    tell(driver::glBindVertexArray, name);
   }
   const bool attributes = has(20, 20);
   for (uint32_t i = 0; attributes && i < c->max_attribs; i++) take_attribute(i, name);
   if (old && !name) take_fixed_arrays();
-  if (has(15, 11))
-    tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ELEMENT_ARRAY_BUFFER,
-                             (uint32_t)get(GL_ELEMENT_ARRAY_BUFFER_BINDING));
+  if (has(15, 11)) tell(driver::glBindBuffer, GL_ELEMENT_ARRAY_BUFFER, get(GL_ELEMENT_ARRAY_BUFFER_BINDING));
   if (objects) d.glBindVertexArray(was);
   fine();
 }
 
 void Base::take_attribute(uint32_t index, uint32_t vao) {
-  auto about = [&](uint32_t what) {
-    int32_t value = 0;
-    d.glGetVertexAttribiv(index, what, &value);
-    return value;
-  };
+  auto about = [&](uint32_t what) { return asked(d.glGetVertexAttribiv, index, what); };
   const int32_t on = about(GL_VERTEX_ATTRIB_ARRAY_ENABLED), size = about(GL_VERTEX_ATTRIB_ARRAY_SIZE),
                 stride = about(GL_VERTEX_ATTRIB_ARRAY_STRIDE), normalized = about(GL_VERTEX_ATTRIB_ARRAY_NORMALIZED);
   const uint32_t type = (uint32_t)about(GL_VERTEX_ATTRIB_ARRAY_TYPE),
@@ -266,34 +253,28 @@ void Base::take_attribute(uint32_t index, uint32_t vao) {
   const bool plain = type == GL_FLOAT && size == 4 && !buffer && !pointer;
   const bool apart = has(43, 31) && (binding != index || relative || (buffer && (intptr_t)offset != (intptr_t)pointer));
   if (apart) {
-    int32_t bound = 0;
-    d.glGetIntegeri_v(GL_VERTEX_BINDING_BUFFER, index, &bound);
+    int32_t bound = asked(d.glGetIntegeri_v, GL_VERTEX_BINDING_BUFFER, index);
     if (!fine()) bound = (int32_t)buffer;
     if (integer)
-      tell<uint32_t, int32_t, uint32_t, uint32_t>(t, "glVertexAttribIFormat", index, size, type, relative);
+      tell(driver::glVertexAttribIFormat, index, size, type, relative);
     else if (wide)
-      tell<uint32_t, int32_t, uint32_t, uint32_t>(t, "glVertexAttribLFormat", index, size, type, relative);
+      tell(driver::glVertexAttribLFormat, index, size, type, relative);
     else
-      tell<uint32_t, int32_t, uint32_t, uint8_t, uint32_t>(t, "glVertexAttribFormat", index, size, type,
-                                                           (uint8_t)normalized, relative);
-    tell<uint32_t, uint32_t>(t, "glVertexAttribBinding", index, binding);
-    tell<uint32_t, uint32_t, intptr_t, int32_t>(t, "glBindVertexBuffer", index, (uint32_t)bound, offset, effective);
+      tell(driver::glVertexAttribFormat, index, size, type, normalized, relative);
+    tell(driver::glVertexAttribBinding, index, binding);
+    tell(driver::glBindVertexBuffer, index, bound, offset, effective);
   } else if (!plain || (vao && buffer) || c->in_recording) {
-    tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, buffer);
+    tell(driver::glBindBuffer, GL_ARRAY_BUFFER, buffer);
     if (integer)
-      tell<uint32_t, int32_t, uint32_t, int32_t, const void*>(t, "glVertexAttribIPointer", index, size, type, stride,
-                                                              pointer);
+      tell(driver::glVertexAttribIPointer, index, size, type, stride, pointer);
     else if (wide)
-      tell<uint32_t, int32_t, uint32_t, int32_t, const void*>(t, "glVertexAttribLPointer", index, size, type, stride,
-                                                              pointer);
+      tell(driver::glVertexAttribLPointer, index, size, type, stride, pointer);
     else
-      tell<uint32_t, int32_t, uint32_t, uint8_t, int32_t, const void*>(t, "glVertexAttribPointer", index, size, type,
-                                                                       (uint8_t)normalized, stride, pointer);
-    tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, 0);
+      tell(driver::glVertexAttribPointer, index, size, type, normalized, stride, pointer);
+    tell(driver::glBindBuffer, GL_ARRAY_BUFFER, 0);
   }
-  if (divisor)
-    tell<uint32_t, uint32_t>(t, apart ? "glVertexBindingDivisor" : "glVertexAttribDivisor", index, (uint32_t)divisor);
-  tell<uint32_t>(t, on ? "glEnableVertexAttribArray" : "glDisableVertexAttribArray", index);
+  if (divisor) tell(apart ? driver::glVertexBindingDivisor : driver::glVertexAttribDivisor, index, divisor);
+  tell(on ? driver::glEnableVertexAttribArray : driver::glDisableVertexAttribArray, index);
 }
 
 void Base::take_fixed_arrays() {
@@ -304,7 +285,7 @@ void Base::take_fixed_arrays() {
     for (uint32_t i = 0; i < (texture ? c->max_tex_units : 1); i++) {
       if (texture && has(13, 10)) {
         d.glClientActiveTexture(GL_TEXTURE0 + i);
-        tell<uint32_t>(t, "glClientActiveTexture", GL_TEXTURE0 + i);
+        tell(driver::glClientActiveTexture, GL_TEXTURE0 + i);
       }
       const int32_t size = q.size ? get(q.size) : 0, stride = get(q.stride);
       const uint32_t type = q.type ? (uint32_t)get(q.type) : 0, buffer = has(15, 11) ? (uint32_t)get(q.buffer) : 0;
@@ -313,21 +294,21 @@ void Base::take_fixed_arrays() {
       d.glGetPointerv(q.pointer, &pointer);
       if (!fine()) continue;
       if (pointer || buffer) {
-        if (has(15, 11)) tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, buffer);
+        if (has(15, 11)) tell(driver::glBindBuffer, GL_ARRAY_BUFFER, buffer);
         if (q.size)
-          tell<int32_t, uint32_t, int32_t, const void*>(t, q.function, size, type, stride, pointer);
+          tell_named<int32_t, uint32_t, int32_t, const void*>(t, q.function, size, type, stride, pointer);
         else if (q.type)
-          tell<uint32_t, int32_t, const void*>(t, q.function, type, stride, pointer);
+          tell_named<uint32_t, int32_t, const void*>(t, q.function, type, stride, pointer);
         else
-          tell<int32_t, const void*>(t, q.function, stride, pointer);
+          tell_named<int32_t, const void*>(t, q.function, stride, pointer);
       }
-      tell<uint32_t>(t, on ? "glEnableClientState" : "glDisableClientState", q.array);
+      tell(on ? driver::glEnableClientState : driver::glDisableClientState, q.array);
     }
   }
-  if (has(15, 11)) tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, 0);
+  if (has(15, 11)) tell(driver::glBindBuffer, GL_ARRAY_BUFFER, 0);
   if (!has(13, 10)) return;
   d.glClientActiveTexture(unit);
-  tell<uint32_t>(t, "glClientActiveTexture", unit);
+  tell(driver::glClientActiveTexture, unit);
 }
 
 // ---- framebuffers -------------------------------------------------------------------------------
@@ -337,7 +318,7 @@ void Base::take_framebuffer(uint32_t name) {
   const uint32_t target = two ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER;
   d.glBindFramebuffer(target, name);
   if (two) d.glBindFramebuffer(GL_READ_FRAMEBUFFER, name);
-  tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_FRAMEBUFFER, name);
+  tell(driver::glBindFramebuffer, GL_FRAMEBUFFER, name);
   const int32_t colors = two ? get(GL_MAX_COLOR_ATTACHMENTS, 1) : 1;
   for (int32_t i = 0; i < colors; i++) take_attachment(target, GL_COLOR_ATTACHMENT0 + (uint32_t)i);
   take_attachment(target, GL_DEPTH_ATTACHMENT);
@@ -346,9 +327,8 @@ void Base::take_framebuffer(uint32_t name) {
     for (uint32_t what :
          Each<uint32_t>{GL_FRAMEBUFFER_DEFAULT_WIDTH, GL_FRAMEBUFFER_DEFAULT_HEIGHT, GL_FRAMEBUFFER_DEFAULT_LAYERS,
                         GL_FRAMEBUFFER_DEFAULT_SAMPLES, GL_FRAMEBUFFER_DEFAULT_FIXED_SAMPLE_LOCATIONS}) {
-      int32_t value = 0;
-      d.glGetFramebufferParameteriv(target, what, &value);
-      if (fine() && value) tell<uint32_t, uint32_t, int32_t>(t, "glFramebufferParameteri", target, what, value);
+      const int32_t value = asked(d.glGetFramebufferParameteriv, target, what);
+      if (fine() && value) tell(driver::glFramebufferParameteri, target, what, value);
     }
   if (!two) return;
   uint32_t buffers[32];
@@ -357,33 +337,25 @@ void Base::take_framebuffer(uint32_t name) {
     buffers[i] = (uint32_t)get(GL_DRAW_BUFFER0 + (uint32_t)i);
     if (buffers[i]) used = i + 1;
   }
-  tell<int32_t, const uint32_t*>(t, "glDrawBuffers", used ? used : 1, buffers);
-  tell<uint32_t>(t, "glReadBuffer", (uint32_t)get(GL_READ_BUFFER));
+  tell(driver::glDrawBuffers, used ? used : 1, buffers);
+  tell(driver::glReadBuffer, get(GL_READ_BUFFER));
 }
 
 void Base::take_attachment(uint32_t target, uint32_t point) {
-  auto about = [&](uint32_t what) {
-    int32_t value = 0;
-    d.glGetFramebufferAttachmentParameteriv(target, point, what, &value);
-    return value;
-  };
+  auto about = [&](uint32_t what) { return asked(d.glGetFramebufferAttachmentParameteriv, target, point, what); };
   const uint32_t kind = (uint32_t)about(GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE);
   if (!fine() || !kind) return;
   const uint32_t name = (uint32_t)about(GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME);
   if (!name) return;
   if (kind == GL_RENDERBUFFER)
-    return tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glFramebufferRenderbuffer", GL_FRAMEBUFFER, point,
-                                                        GL_RENDERBUFFER, name);
+    return tell(driver::glFramebufferRenderbuffer, GL_FRAMEBUFFER, point, GL_RENDERBUFFER, name);
   const int32_t level = about(GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL);
   const uint32_t face = (uint32_t)about(GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE);
   const int32_t layer = has(30, 30) ? about(GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LAYER) : 0;
   const bool layered = has(32, 32) && about(GL_FRAMEBUFFER_ATTACHMENT_LAYERED);
   fine();
-  if (layered)
-    return tell<uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture", GL_FRAMEBUFFER, point, name, level);
-  if (face)
-    return tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", GL_FRAMEBUFFER, point,
-                                                                 face, name, level);
+  if (layered) return tell(driver::glFramebufferTexture, GL_FRAMEBUFFER, point, name, level);
+  if (face) return tell(driver::glFramebufferTexture2D, GL_FRAMEBUFFER, point, face, name, level);
   // The kind of the object decides which call attaches it.
   for (auto& candidate : gl::TEXTURE_TARGETS) {
     const int32_t was = get(candidate.binding, -1);
@@ -393,14 +365,11 @@ void Base::take_attachment(uint32_t target, uint32_t point) {
     d.glBindTexture(candidate.target, (uint32_t)was);
     const uint32_t kind_of = candidate.target;
     if (has_layers(kind_of) || kind_of == GL_TEXTURE_1D_ARRAY || kind_of == GL_TEXTURE_2D_MULTISAMPLE_ARRAY)
-      tell<uint32_t, uint32_t, uint32_t, int32_t, int32_t>(t, "glFramebufferTextureLayer", GL_FRAMEBUFFER, point, name,
-                                                           level, layer);
+      tell(driver::glFramebufferTextureLayer, GL_FRAMEBUFFER, point, name, level, layer);
     else if (kind_of == GL_TEXTURE_1D)
-      tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture1D", GL_FRAMEBUFFER, point, kind_of,
-                                                            name, level);
+      tell(driver::glFramebufferTexture1D, GL_FRAMEBUFFER, point, kind_of, name, level);
     else
-      tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", GL_FRAMEBUFFER, point, kind_of,
-                                                            name, level);
+      tell(driver::glFramebufferTexture2D, GL_FRAMEBUFFER, point, kind_of, name, level);
     return;
   }
   lacks("a texture %u that a framebuffer draws to", name);

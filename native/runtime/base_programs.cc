@@ -4,7 +4,6 @@
 
 #include "base.h"
 #include "told.h"
-#include "gl_enums.h"
 
 namespace dt {
 namespace hook {
@@ -68,8 +67,7 @@ UniformType uniform_type(uint32_t type) {
 
 // Calls `each` with the name and location of every uniform outside of blocks, element by element of arrays.
 template <class F> void each_uniform(const Driver& d, uint32_t program, F each) {
-  int32_t count = 0;
-  d.glGetProgramiv(program, GL_ACTIVE_UNIFORMS, &count);
+  const int32_t count = asked(d.glGetProgramiv, program, GL_ACTIVE_UNIFORMS);
   for (int32_t i = 0; i < count; i++) {
     char name[MOST_NAME + 16] = {};
     int32_t length = 0, size = 0;
@@ -87,8 +85,7 @@ template <class F> void each_uniform(const Driver& d, uint32_t program, F each) 
 }
 
 template <class F> void each_attribute(const Driver& d, uint32_t program, F each) {
-  int32_t count = 0;
-  d.glGetProgramiv(program, GL_ACTIVE_ATTRIBUTES, &count);
+  const int32_t count = asked(d.glGetProgramiv, program, GL_ACTIVE_ATTRIBUTES);
   for (int32_t i = 0; i < count; i++) {
     char name[MOST_NAME] = {};
     int32_t length = 0, size = 0;
@@ -104,7 +101,7 @@ bool tell_shader(Thread* t, const Driver& d, uint32_t shader, uint32_t name, boo
   int32_t type = 0, length = 0;
   d.glGetShaderiv(shader, GL_SHADER_TYPE, &type);
   d.glGetShaderiv(shader, GL_SHADER_SOURCE_LENGTH, &length);
-  tell_result<uint32_t>(t, name, "glCreateShader", (uint32_t)type);
+  tell_result(t, name, driver::glCreateShader, type);
   if (length <= 1) return false;
   char* const source = (char*)calloc(1, (size_t)length + 1);
   if (!source) return false;
@@ -112,8 +109,8 @@ bool tell_shader(Thread* t, const Driver& d, uint32_t shader, uint32_t name, boo
   d.glGetShaderSource(shader, length, &got, source);
   const char* const texts[] = {source};
   const int32_t lengths[] = {got};
-  tell<uint32_t, int32_t, const char* const*, const int32_t*>(t, "glShaderSource", name, 1, texts, lengths);
-  if (compiled) tell<uint32_t>(t, "glCompileShader", name);
+  tell(t, driver::glShaderSource, name, 1, texts, lengths);
+  if (compiled) tell(t, driver::glCompileShader, name);
   free(source);
   return got > 0;
 }
@@ -121,12 +118,12 @@ bool tell_shader(Thread* t, const Driver& d, uint32_t shader, uint32_t name, boo
 // Other settings that decide how the program is linked.
 void tell_link_settings(Thread* t, GlContext* c, const Driver& d, uint32_t program) {
   each_attribute(d, program, [&](const char* name, int32_t location) {
-    tell<uint32_t, uint32_t, const char*>(t, "glBindAttribLocation", program, (uint32_t)location, name);
+    tell(t, driver::glBindAttribLocation, program, location, name);
   });
   int32_t value = 0;
   if (c->version >= (c->api == 2 ? 31u : 41u)) {
     d.glGetProgramiv(program, GL_PROGRAM_SEPARABLE, &value);
-    if (value) tell<uint32_t, uint32_t, int32_t>(t, "glProgramParameteri", program, GL_PROGRAM_SEPARABLE, 1);
+    if (value) tell(t, driver::glProgramParameteri, program, GL_PROGRAM_SEPARABLE, 1);
   }
   if (c->version >= 30) {
     int32_t varyings = 0, mode = 0;
@@ -142,14 +139,12 @@ void tell_link_settings(Thread* t, GlContext* c, const Driver& d, uint32_t progr
         d.glGetTransformFeedbackVarying(program, (uint32_t)i, ROOM, &length, &size, &type, text[i]);
         names[i] = text[i];
       }
-      tell<uint32_t, int32_t, const char* const*, uint32_t>(t, "glTransformFeedbackVaryings", program, varyings, names,
-                                                            (uint32_t)mode);
+      tell(t, driver::glTransformFeedbackVaryings, program, varyings, names, mode);
     }
   }
   // OpenGL ES has them in the source.
   if (c->api != 1 || c->version < 43) return;
-  int32_t outputs = 0;
-  d.glGetProgramInterfaceiv(program, GL_PROGRAM_OUTPUT, GL_ACTIVE_RESOURCES, &outputs);
+  const int32_t outputs = asked(d.glGetProgramInterfaceiv, program, GL_PROGRAM_OUTPUT, GL_ACTIVE_RESOURCES);
   for (int32_t i = 0; i < outputs; i++) {
     char name[MOST_NAME] = {};
     d.glGetProgramResourceName(program, GL_PROGRAM_OUTPUT, (uint32_t)i, MOST_NAME, nullptr, name);
@@ -159,8 +154,7 @@ void tell_link_settings(Thread* t, GlContext* c, const Driver& d, uint32_t progr
     const size_t length = strlen(name);
     if (length > 3 && !strcmp(name + length - 3, "[0]")) name[length - 3] = 0;
     if (values[0] < 0 || !strncmp(name, "gl_", 3)) continue;
-    tell<uint32_t, uint32_t, uint32_t, const char*>(t, "glBindFragDataLocationIndexed", program, (uint32_t)values[0],
-                                                    values[1] > 0 ? 1u : 0u, name);
+    tell(t, driver::glBindFragDataLocationIndexed, program, values[0], values[1] > 0 ? 1u : 0u, name);
   }
 }
 
@@ -169,22 +163,20 @@ void tell_link_settings(Thread* t, GlContext* c, const Driver& d, uint32_t progr
 void tell_program_names(Thread* t, uint32_t program) {
   const GlContext* c = t->context;
   const Driver& d = driver_of(c);
-  int32_t linked = 0;
-  d.glGetProgramiv(program, GL_LINK_STATUS, &linked);
+  const int32_t linked = asked(d.glGetProgramiv, program, GL_LINK_STATUS);
   if (!linked) return;
   each_uniform(d, program, [&](const char* name, int32_t location, uint32_t) {
-    tell_result<uint32_t, const char*>(t, (uint64_t)(int64_t)location, "glGetUniformLocation", program, name);
+    tell_result(t, (uint64_t)(int64_t)location, driver::glGetUniformLocation, program, name);
   });
   each_attribute(d, program, [&](const char* name, int32_t location) {
-    tell_result<uint32_t, const char*>(t, (uint64_t)(int64_t)location, "glGetAttribLocation", program, name);
+    tell_result(t, (uint64_t)(int64_t)location, driver::glGetAttribLocation, program, name);
   });
   if (c->version < (c->api == 2 ? 30u : 31u)) return;
-  int32_t blocks = 0;
-  d.glGetProgramiv(program, GL_ACTIVE_UNIFORM_BLOCKS, &blocks);
+  const int32_t blocks = asked(d.glGetProgramiv, program, GL_ACTIVE_UNIFORM_BLOCKS);
   for (int32_t i = 0; i < blocks; i++) {
     char name[MOST_NAME] = {};
     d.glGetActiveUniformBlockName(program, (uint32_t)i, MOST_NAME, nullptr, name);
-    tell_result<uint32_t, const char*>(t, (uint64_t)i, "glGetUniformBlockIndex", program, name);
+    tell_result(t, (uint64_t)i, driver::glGetUniformBlockIndex, program, name);
   }
 }
 
@@ -198,14 +190,14 @@ void tell_linked_program(Thread* t, uint32_t program) {
   // Names of shaders come back once the shaders are deleted, so these have others; they live as long as the linking
   // takes.
   for (int32_t i = 0; i < count; i++) tell_shader(t, d, shaders[i], OUR_SHADER + (uint32_t)i, true);
-  tell_result(t, program, "glCreateProgram");
-  for (int32_t i = 0; i < count; i++) tell<uint32_t, uint32_t>(t, "glAttachShader", program, OUR_SHADER + (uint32_t)i);
+  tell_result(t, program, driver::glCreateProgram);
+  for (int32_t i = 0; i < count; i++) tell(t, driver::glAttachShader, program, OUR_SHADER + (uint32_t)i);
   if (linked) tell_link_settings(t, c, d, program);
-  tell<uint32_t>(t, "glLinkProgram", program);
+  tell(t, driver::glLinkProgram, program);
   tell_program_names(t, program);
   for (int32_t i = 0; i < count; i++) {
-    tell<uint32_t, uint32_t>(t, "glDetachShader", program, OUR_SHADER + (uint32_t)i);
-    tell<uint32_t>(t, "glDeleteShader", OUR_SHADER + (uint32_t)i);
+    tell(t, driver::glDetachShader, program, OUR_SHADER + (uint32_t)i);
+    tell(t, driver::glDeleteShader, OUR_SHADER + (uint32_t)i);
   }
 }
 
@@ -219,18 +211,18 @@ void tell_matrix(Thread* t, const char* suffix, int32_t location, UniformType ty
     snprintf(name, sizeof name, "glUniformMatrix%d%s", rows, suffix);
   else
     snprintf(name, sizeof name, "glUniformMatrix%dx%d%s", type.columns, rows, suffix);
-  tell<int32_t, int32_t, uint8_t, const T*>(t, name, location, 1, 0, values);
+  tell_named<int32_t, int32_t, uint8_t, const T*>(t, name, location, 1, 0, values);
 }
 template <class T>
 void tell_vector(Thread* t, const char* suffix, int32_t location, UniformType type, const T* values) {
   char name[32];
   snprintf(name, sizeof name, "glUniform%d%s", type.values, suffix);
-  tell<int32_t, int32_t, const T*>(t, name, location, 1, values);
+  tell_named<int32_t, int32_t, const T*>(t, name, location, 1, values);
 }
 
 void tell_values(Base& b, uint32_t program) {
   const Driver& d = b.d;
-  tell<uint32_t>(b.t, "glUseProgram", program);
+  tell(b.t, driver::glUseProgram, program);
   each_uniform(d, program, [&](const char*, int32_t location, uint32_t kind) {
     const UniformType type = uniform_type(kind);
     union {
@@ -258,29 +250,26 @@ void tell_values(Base& b, uint32_t program) {
       tell_vector(b.t, "iv", location, type, v.i);
   });
   if (b.has(31, 30)) {
-    int32_t blocks = 0;
-    d.glGetProgramiv(program, GL_ACTIVE_UNIFORM_BLOCKS, &blocks);
+    const int32_t blocks = asked(d.glGetProgramiv, program, GL_ACTIVE_UNIFORM_BLOCKS);
     for (int32_t i = 0; i < blocks; i++) {
       int32_t binding = 0;
       d.glGetActiveUniformBlockiv(program, (uint32_t)i, GL_UNIFORM_BLOCK_BINDING, &binding);
-      tell<uint32_t, uint32_t, uint32_t>(b.t, "glUniformBlockBinding", program, (uint32_t)i, (uint32_t)binding);
+      tell(b.t, driver::glUniformBlockBinding, program, i, binding);
     }
   }
   if (b.has(43, 0)) {
-    int32_t blocks = 0;
-    d.glGetProgramInterfaceiv(program, GL_SHADER_STORAGE_BLOCK, GL_ACTIVE_RESOURCES, &blocks);
+    const int32_t blocks = asked(d.glGetProgramInterfaceiv, program, GL_SHADER_STORAGE_BLOCK, GL_ACTIVE_RESOURCES);
     for (int32_t i = 0; i < blocks; i++) {
       const uint32_t property = GL_BUFFER_BINDING;
       int32_t binding = 0, got = 0;
       d.glGetProgramResourceiv(program, GL_SHADER_STORAGE_BLOCK, (uint32_t)i, 1, &property, 1, &got, &binding);
-      tell<uint32_t, uint32_t, uint32_t>(b.t, "glShaderStorageBlockBinding", program, (uint32_t)i, (uint32_t)binding);
+      tell(b.t, driver::glShaderStorageBlockBinding, program, i, binding);
     }
   }
   if (b.has(40, 0))
     for (uint32_t stage : Each<uint32_t>{GL_VERTEX_SHADER, GL_FRAGMENT_SHADER, GL_GEOMETRY_SHADER,
                                          GL_TESS_CONTROL_SHADER, GL_TESS_EVALUATION_SHADER}) {
-      int32_t count = 0;
-      d.glGetProgramStageiv(program, stage, GL_ACTIVE_SUBROUTINE_UNIFORMS, &count);
+      const int32_t count = asked(d.glGetProgramStageiv, program, stage, GL_ACTIVE_SUBROUTINE_UNIFORMS);
       if (b.fine() && count > 0) b.lacks("program %u: which subroutines are chosen was not asked for", program);
     }
 }
@@ -294,23 +283,22 @@ void Base::take_program(uint32_t name) {
   d.glGetProgramiv(name, GL_LINK_STATUS, &linked);
   d.glGetAttachedShaders(name, MOST_SHADERS, &count, shaders);
   if (!linked) {
-    tell_result(t, name, "glCreateProgram");
+    tell_result(name, driver::glCreateProgram);
     return;
   }
   bool sources = count > 0;
   for (int32_t i = 0; i < count; i++) {
-    int32_t bytes_here = 0;
-    d.glGetShaderiv(shaders[i], GL_SHADER_SOURCE_LENGTH, &bytes_here);
+    const int32_t bytes_here = asked(d.glGetShaderiv, shaders[i], GL_SHADER_SOURCE_LENGTH);
     sources = sources && bytes_here > 1;
   }
   if (sources) return tell_linked_program(t, name);
-  tell_result(t, name, "glCreateProgram");
+  tell_result(name, driver::glCreateProgram);
   if (has(41, 30)) d.glGetProgramiv(name, GL_PROGRAM_BINARY_LENGTH, &length);
   char* const binary = fine() && length > 0 ? (char*)malloc((size_t)length) : nullptr;
   uint32_t format = 0;
   if (binary) d.glGetProgramBinary(name, length, &length, &format, binary);
   if (binary && fine()) {
-    tell<uint32_t, uint32_t, const void*, int32_t>(t, "glProgramBinary", name, format, binary, length);
+    tell(driver::glProgramBinary, name, format, binary, length);
     tell_program_names(t, name);
     lacks("program %u: the sources that it was linked from are gone; its binary was taken, which no other driver plays",
           name);
@@ -327,22 +315,20 @@ void Base::programs() {
   // Shaders that are there now, and where they are attached.
   for (uint32_t i = 0; i < names_by_kind[SHADERS].count; i++) {
     const uint32_t shader = names_by_kind[SHADERS].list[i];
-    int32_t compiled = 0;
-    d.glGetShaderiv(shader, GL_COMPILE_STATUS, &compiled);
+    const int32_t compiled = asked(d.glGetShaderiv, shader, GL_COMPILE_STATUS);
     tell_shader(t, d, shader, shader, compiled != 0);
   }
   for (uint32_t i = 0; i < all.count; i++) {
     uint32_t shaders[MOST_SHADERS];
     int32_t count = 0, linked = 0;
     d.glGetAttachedShaders(all.list[i], MOST_SHADERS, &count, shaders);
-    for (int32_t k = 0; k < count; k++) tell<uint32_t, uint32_t>(t, "glAttachShader", all.list[i], shaders[k]);
+    for (int32_t k = 0; k < count; k++) tell(driver::glAttachShader, all.list[i], shaders[k]);
     d.glGetProgramiv(all.list[i], GL_LINK_STATUS, &linked);
     if (linked) tell_values(*this, all.list[i]);
   }
   for (uint32_t i = 0; i < names_by_kind[SHADERS].count; i++) {
-    int32_t gone = 0;
-    d.glGetShaderiv(names_by_kind[SHADERS].list[i], GL_DELETE_STATUS, &gone);
-    if (gone) tell<uint32_t>(t, "glDeleteShader", names_by_kind[SHADERS].list[i]);
+    const int32_t gone = asked(d.glGetShaderiv, names_by_kind[SHADERS].list[i], GL_DELETE_STATUS);
+    if (gone) tell(driver::glDeleteShader, names_by_kind[SHADERS].list[i]);
   }
   fine();
 }
@@ -355,14 +341,11 @@ void Base::pipelines() {
   for (uint32_t i = 0; i < names_by_kind[PIPELINES].count; i++) {
     const uint32_t name = names_by_kind[PIPELINES].list[i];
     for (auto& s : stages) {
-      int32_t program = 0;
-      d.glGetProgramPipelineiv(name, s.stage, &program);
-      if (fine() && program)
-        tell<uint32_t, uint32_t, uint32_t>(t, "glUseProgramStages", name, s.bit, (uint32_t)program);
+      const int32_t program = asked(d.glGetProgramPipelineiv, name, s.stage);
+      if (fine() && program) tell(driver::glUseProgramStages, name, s.bit, program);
     }
-    int32_t active = 0;
-    d.glGetProgramPipelineiv(name, GL_ACTIVE_PROGRAM, &active);
-    if (fine() && active) tell<uint32_t, uint32_t>(t, "glActiveShaderProgram", name, (uint32_t)active);
+    const int32_t active = asked(d.glGetProgramPipelineiv, name, GL_ACTIVE_PROGRAM);
+    if (fine() && active) tell(driver::glActiveShaderProgram, name, active);
   }
 }
 

@@ -3,8 +3,6 @@
 
 #include "../mirror/texture_targets.h"
 #include "base.h"
-#include "told.h"
-#include "gl_enums.h"
 
 namespace dt {
 namespace hook {
@@ -68,69 +66,55 @@ const Switch SWITCHES[] = {{GL_BLEND, 10, 10, false},
 
 // ---- rasterisation ------------------------------------------------------------------------------
 
+void Base::take_switch(uint32_t capability) {
+  const bool on = d.glIsEnabled(capability);
+  if (fine()) tell(on ? driver::glEnable : driver::glDisable, capability);
+}
+
 void Base::take_capabilities() {
   for (auto& s : SWITCHES) {
     if (!has(s.gl, s.es) || (s.old && !old)) continue;
-    for (uint32_t name = s.name; name < s.name + s.count; name++) {
-      const bool on = d.glIsEnabled(name);
-      if (fine()) tell<uint32_t>(t, on ? "glEnable" : "glDisable", name);
-    }
+    for (uint32_t name = s.name; name < s.name + s.count; name++) take_switch(name);
   }
 }
 
 void Base::take_raster() {
-  float f[16] = {};
   int32_t i[16] = {};
   uint8_t b[16] = {};
-  d.glGetIntegerv(GL_VIEWPORT, i);
-  tell<int32_t, int32_t, int32_t, int32_t>(t, "glViewport", i[0], i[1], i[2], i[3]);
-  d.glGetIntegerv(GL_SCISSOR_BOX, i);
-  tell<int32_t, int32_t, int32_t, int32_t>(t, "glScissor", i[0], i[1], i[2], i[3]);
+  take(driver::glViewport, GL_VIEWPORT);
+  take(driver::glScissor, GL_SCISSOR_BOX);
   if (es) {
-    d.glGetFloatv(GL_DEPTH_RANGE, f);
-    tell<float, float>(t, "glDepthRangef", f[0], f[1]);
-    d.glGetFloatv(GL_DEPTH_CLEAR_VALUE, f);
-    tell<float>(t, "glClearDepthf", f[0]);
+    take(driver::glDepthRangef, GL_DEPTH_RANGE);
+    take(driver::glClearDepthf, GL_DEPTH_CLEAR_VALUE);
   } else {
-    double range[2] = {}, depth = 1;
-    d.glGetDoublev(GL_DEPTH_RANGE, range);
-    tell<double, double>(t, "glDepthRange", range[0], range[1]);
-    d.glGetDoublev(GL_DEPTH_CLEAR_VALUE, &depth);
-    tell<double>(t, "glClearDepth", depth);
+    take(driver::glDepthRange, GL_DEPTH_RANGE);
+    take(driver::glClearDepth, GL_DEPTH_CLEAR_VALUE);
   }
-  d.glGetFloatv(GL_COLOR_CLEAR_VALUE, f);
-  tell<float, float, float, float>(t, "glClearColor", f[0], f[1], f[2], f[3]);
-  tell<int32_t>(t, "glClearStencil", get(GL_STENCIL_CLEAR_VALUE));
-  tell<uint32_t>(t, "glDepthFunc", (uint32_t)get(GL_DEPTH_FUNC));
-  d.glGetBooleanv(GL_DEPTH_WRITEMASK, b);
-  tell<uint8_t>(t, "glDepthMask", b[0]);
-  d.glGetBooleanv(GL_COLOR_WRITEMASK, b);
-  tell<uint8_t, uint8_t, uint8_t, uint8_t>(t, "glColorMask", b[0], b[1], b[2], b[3]);
-  tell<uint32_t>(t, "glCullFace", (uint32_t)get(GL_CULL_FACE_MODE));
-  tell<uint32_t>(t, "glFrontFace", (uint32_t)get(GL_FRONT_FACE));
-  d.glGetFloatv(GL_LINE_WIDTH, f);
-  tell<float>(t, "glLineWidth", f[0]);
-  d.glGetFloatv(GL_POLYGON_OFFSET_FACTOR, f), d.glGetFloatv(GL_POLYGON_OFFSET_UNITS, f + 1);
-  if (has(11, 10)) tell<float, float>(t, "glPolygonOffset", f[0], f[1]);
+  take(driver::glClearColor, GL_COLOR_CLEAR_VALUE);
+  tell(driver::glClearStencil, get(GL_STENCIL_CLEAR_VALUE));
+  tell(driver::glDepthFunc, get(GL_DEPTH_FUNC));
+  take(driver::glDepthMask, GL_DEPTH_WRITEMASK);
+  take(driver::glColorMask, GL_COLOR_WRITEMASK);
+  tell(driver::glCullFace, get(GL_CULL_FACE_MODE));
+  tell(driver::glFrontFace, get(GL_FRONT_FACE));
+  take(driver::glLineWidth, GL_LINE_WIDTH);
+  if (has(11, 10)) tell(driver::glPolygonOffset, number(GL_POLYGON_OFFSET_FACTOR), number(GL_POLYGON_OFFSET_UNITS));
   fine();
   if (has(13, 10)) {
-    d.glGetFloatv(GL_SAMPLE_COVERAGE_VALUE, f);
     d.glGetBooleanv(GL_SAMPLE_COVERAGE_INVERT, b);
-    tell<float, uint8_t>(t, "glSampleCoverage", f[0], b[0]);
+    tell(driver::glSampleCoverage, number(GL_SAMPLE_COVERAGE_VALUE), b[0]);
   }
   if (!es || c->version < 20) {
-    d.glGetFloatv(GL_POINT_SIZE, f);
-    tell<float>(t, "glPointSize", f[0]);
+    take(driver::glPointSize, GL_POINT_SIZE);
   }
   if (!es) {
     d.glGetIntegerv(GL_POLYGON_MODE, i);
     if (!c->core && i[1])
-      tell<uint32_t, uint32_t>(t, "glPolygonMode", GL_FRONT, (uint32_t)i[0]),
-          tell<uint32_t, uint32_t>(t, "glPolygonMode", GL_BACK, (uint32_t)i[1]);
+      tell(driver::glPolygonMode, GL_FRONT, i[0]), tell(driver::glPolygonMode, GL_BACK, i[1]);
     else
-      tell<uint32_t, uint32_t>(t, "glPolygonMode", GL_FRONT_AND_BACK, (uint32_t)i[0]);
+      tell(driver::glPolygonMode, GL_FRONT_AND_BACK, i[0]);
   }
-  if (!es || c->version < 20) tell<uint32_t>(t, "glLogicOp", (uint32_t)get(GL_LOGIC_OP_MODE));
+  if (!es || c->version < 20) tell(driver::glLogicOp, get(GL_LOGIC_OP_MODE));
   take_stencil();
   take_hints();
   take_primitives();
@@ -141,72 +125,61 @@ void Base::take_raster() {
 // Both faces where they are apart.
 void Base::take_stencil() {
   if (has(20, 20)) {
-    tell<uint32_t, uint32_t, int32_t, uint32_t>(t, "glStencilFuncSeparate", GL_FRONT, (uint32_t)get(GL_STENCIL_FUNC),
-                                                get(GL_STENCIL_REF), (uint32_t)get(GL_STENCIL_VALUE_MASK, -1));
-    tell<uint32_t, uint32_t, int32_t, uint32_t>(t, "glStencilFuncSeparate", GL_BACK,
-                                                (uint32_t)get(GL_STENCIL_BACK_FUNC), get(GL_STENCIL_BACK_REF),
-                                                (uint32_t)get(GL_STENCIL_BACK_VALUE_MASK, -1));
-    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glStencilOpSeparate", GL_FRONT, (uint32_t)get(GL_STENCIL_FAIL),
-                                                 (uint32_t)get(GL_STENCIL_PASS_DEPTH_FAIL),
-                                                 (uint32_t)get(GL_STENCIL_PASS_DEPTH_PASS));
-    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glStencilOpSeparate", GL_BACK, (uint32_t)get(GL_STENCIL_BACK_FAIL),
-                                                 (uint32_t)get(GL_STENCIL_BACK_PASS_DEPTH_FAIL),
-                                                 (uint32_t)get(GL_STENCIL_BACK_PASS_DEPTH_PASS));
-    tell<uint32_t, uint32_t>(t, "glStencilMaskSeparate", GL_FRONT, (uint32_t)get(GL_STENCIL_WRITEMASK, -1));
-    tell<uint32_t, uint32_t>(t, "glStencilMaskSeparate", GL_BACK, (uint32_t)get(GL_STENCIL_BACK_WRITEMASK, -1));
+    tell(driver::glStencilFuncSeparate, GL_FRONT, get(GL_STENCIL_FUNC), get(GL_STENCIL_REF),
+         get(GL_STENCIL_VALUE_MASK, -1));
+    tell(driver::glStencilFuncSeparate, GL_BACK, get(GL_STENCIL_BACK_FUNC), get(GL_STENCIL_BACK_REF),
+         get(GL_STENCIL_BACK_VALUE_MASK, -1));
+    tell(driver::glStencilOpSeparate, GL_FRONT, get(GL_STENCIL_FAIL), get(GL_STENCIL_PASS_DEPTH_FAIL),
+         get(GL_STENCIL_PASS_DEPTH_PASS));
+    tell(driver::glStencilOpSeparate, GL_BACK, get(GL_STENCIL_BACK_FAIL), get(GL_STENCIL_BACK_PASS_DEPTH_FAIL),
+         get(GL_STENCIL_BACK_PASS_DEPTH_PASS));
+    tell(driver::glStencilMaskSeparate, GL_FRONT, get(GL_STENCIL_WRITEMASK, -1));
+    tell(driver::glStencilMaskSeparate, GL_BACK, get(GL_STENCIL_BACK_WRITEMASK, -1));
   } else {
-    tell<uint32_t, int32_t, uint32_t>(t, "glStencilFunc", (uint32_t)get(GL_STENCIL_FUNC), get(GL_STENCIL_REF),
-                                      (uint32_t)get(GL_STENCIL_VALUE_MASK, -1));
-    tell<uint32_t, uint32_t, uint32_t>(t, "glStencilOp", (uint32_t)get(GL_STENCIL_FAIL),
-                                       (uint32_t)get(GL_STENCIL_PASS_DEPTH_FAIL),
-                                       (uint32_t)get(GL_STENCIL_PASS_DEPTH_PASS));
-    tell<uint32_t>(t, "glStencilMask", (uint32_t)get(GL_STENCIL_WRITEMASK, -1));
+    tell(driver::glStencilFunc, get(GL_STENCIL_FUNC), get(GL_STENCIL_REF), get(GL_STENCIL_VALUE_MASK, -1));
+    tell(driver::glStencilOp, get(GL_STENCIL_FAIL), get(GL_STENCIL_PASS_DEPTH_FAIL), get(GL_STENCIL_PASS_DEPTH_PASS));
+    tell(driver::glStencilMask, get(GL_STENCIL_WRITEMASK, -1));
   }
 }
 
 void Base::take_hints() {
-  float f[1] = {};
   static const uint32_t hints[][3] = {{GL_LINE_SMOOTH_HINT, 10, 0},
                                       {GL_POLYGON_SMOOTH_HINT, 10, 0},
                                       {GL_TEXTURE_COMPRESSION_HINT, 13, 0},
                                       {GL_FRAGMENT_SHADER_DERIVATIVE_HINT, 20, 30}};
   for (auto& h : hints)
-    if (has(h[1], h[2])) tell<uint32_t, uint32_t>(t, "glHint", h[0], (uint32_t)get(h[0], GL_DONT_CARE));
+    if (has(h[1], h[2])) tell(driver::glHint, h[0], get(h[0], GL_DONT_CARE));
   if ((!c->core && has(14, 0)) || (es && c->version < 30))
-    tell<uint32_t, uint32_t>(t, "glHint", GL_GENERATE_MIPMAP_HINT,
-                             (uint32_t)get(GL_GENERATE_MIPMAP_HINT, GL_DONT_CARE));
+    tell(driver::glHint, GL_GENERATE_MIPMAP_HINT, get(GL_GENERATE_MIPMAP_HINT, GL_DONT_CARE));
   if (has(14, 0)) {
-    d.glGetFloatv(GL_POINT_FADE_THRESHOLD_SIZE, f);
-    tell<uint32_t, float>(t, "glPointParameterf", GL_POINT_FADE_THRESHOLD_SIZE, f[0]);
+    tell(driver::glPointParameterf, GL_POINT_FADE_THRESHOLD_SIZE, number(GL_POINT_FADE_THRESHOLD_SIZE));
   }
   if (has(20, 0))
-    tell<uint32_t, int32_t>(t, "glPointParameteri", GL_POINT_SPRITE_COORD_ORIGIN,
-                            get(GL_POINT_SPRITE_COORD_ORIGIN, GL_UPPER_LEFT));
+    tell(driver::glPointParameteri, GL_POINT_SPRITE_COORD_ORIGIN, get(GL_POINT_SPRITE_COORD_ORIGIN, GL_UPPER_LEFT));
 }
 
 void Base::take_primitives() {
   float f[16] = {};
   int32_t i[1] = {};
-  if (has(31, 0)) tell<uint32_t>(t, "glPrimitiveRestartIndex", (uint32_t)get(GL_PRIMITIVE_RESTART_INDEX));
-  if (has(32, 0)) tell<uint32_t>(t, "glProvokingVertex", (uint32_t)get(GL_PROVOKING_VERTEX, GL_LAST_VERTEX_CONVENTION));
+  if (has(31, 0)) tell(driver::glPrimitiveRestartIndex, get(GL_PRIMITIVE_RESTART_INDEX));
+  if (has(32, 0)) tell(driver::glProvokingVertex, get(GL_PROVOKING_VERTEX, GL_LAST_VERTEX_CONVENTION));
   if (has(32, 31)) {
     d.glGetIntegeri_v(GL_SAMPLE_MASK_VALUE, 0, i);
-    if (fine()) tell<uint32_t, uint32_t>(t, "glSampleMaski", 0, (uint32_t)i[0]);
+    if (fine()) tell(driver::glSampleMaski, 0, i[0]);
   }
   if (has(40, 32)) {
-    tell<uint32_t, int32_t>(t, "glPatchParameteri", GL_PATCH_VERTICES, get(GL_PATCH_VERTICES, 3));
+    tell(driver::glPatchParameteri, GL_PATCH_VERTICES, get(GL_PATCH_VERTICES, 3));
     d.glGetFloatv(GL_MIN_SAMPLE_SHADING_VALUE, f);
-    if (fine()) tell<float>(t, "glMinSampleShading", f[0]);
+    if (fine()) tell(driver::glMinSampleShading, f[0]);
   }
   if (has(40, 0)) {
     d.glGetFloatv(GL_PATCH_DEFAULT_OUTER_LEVEL, f), d.glGetFloatv(GL_PATCH_DEFAULT_INNER_LEVEL, f + 4);
     if (fine())
-      tell<uint32_t, const float*>(t, "glPatchParameterfv", GL_PATCH_DEFAULT_OUTER_LEVEL, f),
-          tell<uint32_t, const float*>(t, "glPatchParameterfv", GL_PATCH_DEFAULT_INNER_LEVEL, f + 4);
+      tell(driver::glPatchParameterfv, GL_PATCH_DEFAULT_OUTER_LEVEL, f),
+          tell(driver::glPatchParameterfv, GL_PATCH_DEFAULT_INNER_LEVEL, f + 4);
   }
   if (has(45, 0))
-    tell<uint32_t, uint32_t>(t, "glClipControl", (uint32_t)get(GL_CLIP_ORIGIN, GL_LOWER_LEFT),
-                             (uint32_t)get(GL_CLIP_DEPTH_MODE, GL_NEGATIVE_ONE_TO_ONE));
+    tell(driver::glClipControl, get(GL_CLIP_ORIGIN, GL_LOWER_LEFT), get(GL_CLIP_DEPTH_MODE, GL_NEGATIVE_ONE_TO_ONE));
 }
 
 // The other viewports, where they differ from the first.
@@ -217,23 +190,17 @@ void Base::take_viewports() {
   const int32_t viewports = get(GL_MAX_VIEWPORTS, 1);
   for (int32_t n = 1; n < viewports && n < 16; n++) {
     d.glGetFloati_v(GL_VIEWPORT, (uint32_t)n, other);
-    if (memcmp(first, other, sizeof first))
-      tell<uint32_t, float, float, float, float>(t, "glViewportIndexedf", (uint32_t)n, other[0], other[1], other[2],
-                                                 other[3]);
+    if (memcmp(first, other, sizeof first)) tell(driver::glViewportIndexedf, n, other[0], other[1], other[2], other[3]);
     int32_t box[4] = {}, all[4] = {};
     d.glGetIntegeri_v(GL_SCISSOR_BOX, 0, all), d.glGetIntegeri_v(GL_SCISSOR_BOX, (uint32_t)n, box);
-    if (memcmp(box, all, sizeof box))
-      tell<uint32_t, int32_t, int32_t, int32_t, int32_t>(t, "glScissorIndexed", (uint32_t)n, box[0], box[1], box[2],
-                                                         box[3]);
+    if (memcmp(box, all, sizeof box)) tell(driver::glScissorIndexed, n, box[0], box[1], box[2], box[3]);
   }
   fine();
 }
 
 void Base::take_blending() {
-  float color[4] = {};
   if (has(14, 20)) {
-    d.glGetFloatv(GL_BLEND_COLOR, color);
-    tell<float, float, float, float>(t, "glBlendColor", color[0], color[1], color[2], color[3]);
+    take(driver::glBlendColor, GL_BLEND_COLOR);
   }
   struct {
     uint32_t factors[4], equations[2];
@@ -241,16 +208,15 @@ void Base::take_blending() {
   if (has(14, 20)) {
     static const uint32_t names[] = {GL_BLEND_SRC_RGB, GL_BLEND_DST_RGB, GL_BLEND_SRC_ALPHA, GL_BLEND_DST_ALPHA};
     for (int n = 0; n < 4; n++) all.factors[n] = (uint32_t)get(names[n]);
-    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glBlendFuncSeparate", all.factors[0], all.factors[1],
-                                                 all.factors[2], all.factors[3]);
+    tell(driver::glBlendFuncSeparate, all.factors[0], all.factors[1], all.factors[2], all.factors[3]);
   } else {
-    tell<uint32_t, uint32_t>(t, "glBlendFunc", (uint32_t)get(GL_BLEND_SRC), (uint32_t)get(GL_BLEND_DST));
+    tell(driver::glBlendFunc, get(GL_BLEND_SRC), get(GL_BLEND_DST));
   }
   if (has(20, 20)) {
     all.equations[0] = (uint32_t)get(GL_BLEND_EQUATION_RGB), all.equations[1] = (uint32_t)get(GL_BLEND_EQUATION_ALPHA);
-    tell<uint32_t, uint32_t>(t, "glBlendEquationSeparate", all.equations[0], all.equations[1]);
+    tell(driver::glBlendEquationSeparate, all.equations[0], all.equations[1]);
   } else if (has(14, 0)) {
-    tell<uint32_t>(t, "glBlendEquation", (uint32_t)get(GL_BLEND_EQUATION_RGB, GL_FUNC_ADD));
+    tell(driver::glBlendEquation, get(GL_BLEND_EQUATION_RGB, GL_FUNC_ADD));
   }
   if (!has(30, 32)) return;
   const int32_t buffers = get(GL_MAX_DRAW_BUFFERS, 1);
@@ -260,22 +226,18 @@ void Base::take_blending() {
   for (int32_t n = 1; n < buffers && n < 16; n++) {
     const auto at = (uint32_t)n;
     const bool on = d.glIsEnabledi(GL_BLEND, at);
-    if (on != blends) tell<uint32_t, uint32_t>(t, on ? "glEnablei" : "glDisablei", GL_BLEND, at);
+    if (on != blends) tell(on ? driver::glEnablei : driver::glDisablei, GL_BLEND, at);
     uint8_t other[4] = {};
     d.glGetBooleani_v(GL_COLOR_WRITEMASK, at, other);
-    if (memcmp(mask, other, 4))
-      tell<uint32_t, uint8_t, uint8_t, uint8_t, uint8_t>(t, "glColorMaski", at, other[0], other[1], other[2], other[3]);
+    if (memcmp(mask, other, 4)) tell(driver::glColorMaski, at, other[0], other[1], other[2], other[3]);
     if (!has(40, 32)) continue;
     int32_t v[6] = {};
     static const uint32_t names[] = {GL_BLEND_SRC_RGB,   GL_BLEND_DST_RGB,      GL_BLEND_SRC_ALPHA,
                                      GL_BLEND_DST_ALPHA, GL_BLEND_EQUATION_RGB, GL_BLEND_EQUATION_ALPHA};
     for (int k = 0; k < 6; k++) d.glGetIntegeri_v(names[k], at, &v[k]);
     if (!fine()) continue;
-    if (memcmp(v, all.factors, sizeof all.factors))
-      tell<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>(t, "glBlendFuncSeparatei", at, (uint32_t)v[0],
-                                                             (uint32_t)v[1], (uint32_t)v[2], (uint32_t)v[3]);
-    if (memcmp(v + 4, all.equations, sizeof all.equations))
-      tell<uint32_t, uint32_t, uint32_t>(t, "glBlendEquationSeparatei", at, (uint32_t)v[4], (uint32_t)v[5]);
+    if (memcmp(v, all.factors, sizeof all.factors)) tell(driver::glBlendFuncSeparatei, at, v[0], v[1], v[2], v[3]);
+    if (memcmp(v + 4, all.equations, sizeof all.equations)) tell(driver::glBlendEquationSeparatei, at, v[4], v[5]);
   }
   fine();
 }
@@ -290,7 +252,7 @@ void Base::take_units() {
   for (int32_t u = 0; u < units; u++) {
     bool there = false;  // the unit is chosen in the recording where something is bound to it
     auto choose = [&] {
-      if (!there && many) tell<uint32_t>(t, "glActiveTexture", GL_TEXTURE0 + (uint32_t)u);
+      if (!there && many) tell(driver::glActiveTexture, GL_TEXTURE0 + (uint32_t)u);
       there = true;
     };
     if (many) d.glActiveTexture(GL_TEXTURE0 + (uint32_t)u);
@@ -299,15 +261,15 @@ void Base::take_units() {
       const int32_t name = get(p.binding);
       if (!name && !c->in_recording) continue;
       choose();
-      tell<uint32_t, uint32_t>(t, "glBindTexture", p.target, (uint32_t)name);
+      tell(driver::glBindTexture, p.target, name);
     }
     if (has(33, 30))
       if (const int32_t sampler = get(GL_SAMPLER_BINDING); sampler || c->in_recording)
-        tell<uint32_t, uint32_t>(t, "glBindSampler", (uint32_t)u, (uint32_t)sampler);
+        tell(driver::glBindSampler, u, sampler);
   }
   if (many) {
     d.glActiveTexture(active);
-    tell<uint32_t>(t, "glActiveTexture", active);
+    tell(driver::glActiveTexture, active);
   }
   if (!has(42, 31)) return;
   const int32_t images = get(GL_MAX_IMAGE_UNITS);
@@ -316,10 +278,7 @@ void Base::take_units() {
     static const uint32_t names[] = {GL_IMAGE_BINDING_NAME,  GL_IMAGE_BINDING_LEVEL,  GL_IMAGE_BINDING_LAYERED,
                                      GL_IMAGE_BINDING_LAYER, GL_IMAGE_BINDING_ACCESS, GL_IMAGE_BINDING_FORMAT};
     for (int k = 0; k < 6; k++) d.glGetIntegeri_v(names[k], (uint32_t)u, &v[k]);
-    if (fine() && v[0])
-      tell<uint32_t, uint32_t, int32_t, uint8_t, int32_t, uint32_t, uint32_t>(t, "glBindImageTexture", (uint32_t)u,
-                                                                              (uint32_t)v[0], v[1], (uint8_t)v[2], v[3],
-                                                                              (uint32_t)v[4], (uint32_t)v[5]);
+    if (fine() && v[0]) tell(driver::glBindImageTexture, u, v[0], v[1], v[2], v[3], v[4], v[5]);
   }
 }
 
@@ -342,10 +301,9 @@ void Base::take_indexed_buffers() {
     d.glGetInteger64i_v(g.size, (uint32_t)n, &size);
     if (!fine() || (!name && !c->in_recording)) return;
     if (size)
-      tell<uint32_t, uint32_t, uint32_t, intptr_t, intptr_t>(t, "glBindBufferRange", g.target, (uint32_t)n,
-                                                             (uint32_t)name, start, size);
+      tell(driver::glBindBufferRange, g.target, n, name, start, size);
     else
-      tell<uint32_t, uint32_t, uint32_t>(t, "glBindBufferBase", g.target, (uint32_t)n, (uint32_t)name);
+      tell(driver::glBindBufferBase, g.target, n, name);
   };
   for (auto& g : groups) {
     if (!has(g.gl, g.es)) continue;
@@ -369,12 +327,12 @@ void Base::take_indexed_buffers() {
   };
   for (uint32_t i = 0; i < names_by_kind[FEEDBACKS].count && !get(GL_TRANSFORM_FEEDBACK_ACTIVE); i++) {
     d.glBindTransformFeedback(GL_TRANSFORM_FEEDBACK, names_by_kind[FEEDBACKS].list[i]);
-    tell<uint32_t, uint32_t>(t, "glBindTransformFeedback", GL_TRANSFORM_FEEDBACK, names_by_kind[FEEDBACKS].list[i]);
+    tell(driver::glBindTransformFeedback, GL_TRANSFORM_FEEDBACK, names_by_kind[FEEDBACKS].list[i]);
     bind_all();
   }
   if (names_by_kind[FEEDBACKS].count && !get(GL_TRANSFORM_FEEDBACK_ACTIVE)) {
     d.glBindTransformFeedback(GL_TRANSFORM_FEEDBACK, current);
-    tell<uint32_t, uint32_t>(t, "glBindTransformFeedback", GL_TRANSFORM_FEEDBACK, current);
+    tell(driver::glBindTransformFeedback, GL_TRANSFORM_FEEDBACK, current);
   }
   if (!current) bind_all();
 }
@@ -402,38 +360,37 @@ void Base::take_bindings() {
     if (!has(p.gl, p.es)) continue;
     // Pixel buffers were unbound for the time of asking.
     const int32_t name = p.target == GL_PIXEL_PACK_BUFFER ? (int32_t)pack_buffer : get(p.binding);
-    if (name || c->in_recording) tell<uint32_t, uint32_t>(t, "glBindBuffer", p.target, (uint32_t)name);
+    if (name || c->in_recording) tell(driver::glBindBuffer, p.target, name);
   }
-  if (has(30, 30)) tell<uint32_t>(t, "glBindVertexArray", (uint32_t)get(GL_VERTEX_ARRAY_BINDING));
-  if (has(30, 20))
-    tell<uint32_t, uint32_t>(t, "glBindRenderbuffer", GL_RENDERBUFFER, (uint32_t)get(GL_RENDERBUFFER_BINDING));
+  if (has(30, 30)) tell(driver::glBindVertexArray, get(GL_VERTEX_ARRAY_BINDING));
+  if (has(30, 20)) tell(driver::glBindRenderbuffer, GL_RENDERBUFFER, get(GL_RENDERBUFFER_BINDING));
   if (has(30, 30)) {
     // The surface's own buffers, which framebuffers that are bound hide.
     const uint32_t draw = (uint32_t)get(GL_DRAW_FRAMEBUFFER_BINDING), read = (uint32_t)get(GL_READ_FRAMEBUFFER_BINDING);
-    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_FRAMEBUFFER, 0);
+    tell(driver::glBindFramebuffer, GL_FRAMEBUFFER, 0);
     if (draw) d.glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0);
     if (read) d.glBindFramebuffer(GL_READ_FRAMEBUFFER, 0);
     const uint32_t to = (uint32_t)get(GL_DRAW_BUFFER0), from = (uint32_t)get(GL_READ_BUFFER);
-    if (!es && to) tell<uint32_t>(t, "glDrawBuffer", to);
-    if (es && !to) tell<int32_t, const uint32_t*>(t, "glDrawBuffers", 1, &to);
-    if (from) tell<uint32_t>(t, "glReadBuffer", from);
+    if (!es && to) tell(driver::glDrawBuffer, to);
+    if (es && !to) tell(driver::glDrawBuffers, 1, &to);
+    if (from) tell(driver::glReadBuffer, from);
     if (draw) d.glBindFramebuffer(GL_DRAW_FRAMEBUFFER, draw);
     if (read) d.glBindFramebuffer(GL_READ_FRAMEBUFFER, read);
-    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_DRAW_FRAMEBUFFER, draw);
-    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_READ_FRAMEBUFFER, read);
+    tell(driver::glBindFramebuffer, GL_DRAW_FRAMEBUFFER, draw);
+    tell(driver::glBindFramebuffer, GL_READ_FRAMEBUFFER, read);
   } else if (es && c->version >= 20) {
-    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_FRAMEBUFFER, (uint32_t)get(GL_DRAW_FRAMEBUFFER_BINDING));
+    tell(driver::glBindFramebuffer, GL_FRAMEBUFFER, get(GL_DRAW_FRAMEBUFFER_BINDING));
   } else if (!es) {
-    tell<uint32_t>(t, "glDrawBuffer", (uint32_t)get(GL_DRAW_BUFFER));
-    tell<uint32_t>(t, "glReadBuffer", (uint32_t)get(GL_READ_BUFFER));
+    tell(driver::glDrawBuffer, get(GL_DRAW_BUFFER));
+    tell(driver::glReadBuffer, get(GL_READ_BUFFER));
   }
-  if (has(41, 31)) tell<uint32_t>(t, "glBindProgramPipeline", (uint32_t)get(GL_PROGRAM_PIPELINE_BINDING));
+  if (has(41, 31)) tell(driver::glBindProgramPipeline, get(GL_PROGRAM_PIPELINE_BINDING));
   if (has(20, 20)) {
     const uint32_t program = (uint32_t)get(GL_CURRENT_PROGRAM);
     int32_t gone = 0;
-    tell<uint32_t>(t, "glUseProgram", program);
+    tell(driver::glUseProgram, program);
     if (program) d.glGetProgramiv(program, GL_DELETE_STATUS, &gone);
-    if (gone) tell<uint32_t>(t, "glDeleteProgram", program);  // it lives until it is not used any more
+    if (gone) tell(driver::glDeleteProgram, program);  // it lives until it is not used any more
   }
   fine();
 }
@@ -469,7 +426,7 @@ void Base::take_pixel_store() {
   for (auto& v : values)
     if (v.value != v.first || v.name == GL_UNPACK_ALIGNMENT || c->in_recording)
       if (v.name == GL_UNPACK_ALIGNMENT || v.name == GL_PACK_ALIGNMENT || v.value != v.first)
-        tell<uint32_t, int32_t>(t, "glPixelStorei", v.name, v.value);
+        tell(driver::glPixelStorei, v.name, v.value);
 }
 
 void Base::state() {
@@ -482,15 +439,14 @@ void Base::state() {
       float v[4] = {0, 0, 0, 1};
       d.glGetVertexAttribfv(i, GL_CURRENT_VERTEX_ATTRIB, v);
       static const float first[4] = {0, 0, 0, 1};
-      if (fine() && (memcmp(v, first, sizeof v) || c->in_recording))
-        tell<uint32_t, const float*>(t, "glVertexAttrib4fv", i, v);
+      if (fine() && (memcmp(v, first, sizeof v) || c->in_recording)) tell(driver::glVertexAttrib4fv, i, v);
     }
   int32_t flags = 0;
   if (has(43, 32)) d.glGetIntegerv(GL_CONTEXT_FLAGS, &flags);
   if (has(43, 32) && debug_output)
-    tell<uint32_t>(t, "glEnable", GL_DEBUG_OUTPUT);
+    tell(driver::glEnable, GL_DEBUG_OUTPUT);
   else if (flags & GL_CONTEXT_FLAG_DEBUG_BIT)  // there it is on at first
-    tell<uint32_t>(t, "glDisable", GL_DEBUG_OUTPUT);
+    tell(driver::glDisable, GL_DEBUG_OUTPUT);
   take_bindings();
   take_pixel_store();
 }

@@ -4,8 +4,6 @@
 #include "base_objects.h"
 #include "sampled.h"
 #include "targets.h"
-#include "told.h"
-#include "gl_enums.h"
 
 namespace dt {
 namespace hook {
@@ -26,7 +24,7 @@ void Base::take_texture(uint32_t name) {
   }
   if (!bound) return lacks("texture %u: the driver does not tell what kind it is of", name);
   const uint32_t target = bound->target;
-  tell<uint32_t, uint32_t>(t, "glBindTexture", target, name);
+  tell(driver::glBindTexture, target, name);
   const bool samples = target == GL_TEXTURE_2D_MULTISAMPLE || target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY;
   if (target == GL_TEXTURE_EXTERNAL_OES)
     lacks("texture %u: an image of another API or process that it shows", name);
@@ -45,11 +43,11 @@ void Base::take_texture(uint32_t name) {
       target != GL_TEXTURE_RECTANGLE) {
     int32_t generate = 0, mode = 0;
     d.glGetTexParameteriv(target, GL_GENERATE_MIPMAP, &generate);
-    if (fine() && generate) tell<uint32_t, uint32_t, int32_t>(t, "glTexParameteri", target, GL_GENERATE_MIPMAP, 1);
+    if (fine() && generate) tell(driver::glTexParameteri, target, GL_GENERATE_MIPMAP, 1);
     if (!es) d.glGetTexParameteriv(target, GL_DEPTH_TEXTURE_MODE, &mode);
-    if (!es && fine()) tell<uint32_t, uint32_t, int32_t>(t, "glTexParameteri", target, GL_DEPTH_TEXTURE_MODE, mode);
+    if (!es && fine()) tell(driver::glTexParameteri, target, GL_DEPTH_TEXTURE_MODE, mode);
   }
-  tell<uint32_t, uint32_t>(t, "glBindTexture", target, 0);
+  tell(driver::glBindTexture, target, 0);
   d.glBindTexture(target, (uint32_t)was);
   fine();
 }
@@ -58,9 +56,7 @@ void Base::take_levels(uint32_t name, uint32_t target) {
   int32_t immutable = 0, levels = 0;
   const uint32_t first_face = target == GL_TEXTURE_CUBE_MAP ? GL_TEXTURE_CUBE_MAP_POSITIVE_X : target;
   auto about = [&](uint32_t face, int32_t level, uint32_t what) {
-    int32_t value = 0;
-    d.glGetTexLevelParameteriv(face, level, what, &value);
-    return value;
+    return asked(d.glGetTexLevelParameteriv, face, level, what);
   };
   if (target == GL_TEXTURE_BUFFER) {
     const uint32_t format = (uint32_t)about(target, 0, GL_TEXTURE_INTERNAL_FORMAT),
@@ -69,10 +65,9 @@ void Base::take_levels(uint32_t name, uint32_t target) {
                   size = has(43, 32) ? about(target, 0, GL_TEXTURE_BUFFER_SIZE) : 0;
     if (!fine() || !buffer) return;
     if (offset)
-      tell<uint32_t, uint32_t, uint32_t, intptr_t, intptr_t>(t, "glTexBufferRange", target, format, buffer, offset,
-                                                             size);
+      tell(driver::glTexBufferRange, target, format, buffer, offset, size);
     else
-      tell<uint32_t, uint32_t, uint32_t>(t, "glTexBuffer", target, format, buffer);
+      tell(driver::glTexBuffer, target, format, buffer);
     return;
   }
   if (has(42, 30)) d.glGetTexParameteriv(target, GL_TEXTURE_IMMUTABLE_FORMAT, &immutable);
@@ -88,24 +83,21 @@ void Base::take_levels(uint32_t name, uint32_t target) {
     if (!width) return;
     const bool array = target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY;
     if (array)
-      tell<uint32_t, int32_t, uint32_t, int32_t, int32_t, int32_t, uint8_t>(
-          t, immutable ? "glTexStorage3DMultisample" : "glTexImage3DMultisample", target, samples, internal, width,
-          height, depth, fixed);
+      tell(immutable ? driver::glTexStorage3DMultisample : driver::glTexImage3DMultisample, target, samples, internal,
+           width, height, depth, fixed);
     else
-      tell<uint32_t, int32_t, uint32_t, int32_t, int32_t, uint8_t>(
-          t, immutable ? "glTexStorage2DMultisample" : "glTexImage2DMultisample", target, samples, internal, width,
-          height, fixed);
+      tell(immutable ? driver::glTexStorage2DMultisample : driver::glTexImage2DMultisample, target, samples, internal,
+           width, height, fixed);
     return lacks("texture %u: its content, since it has several samples a pixel", name);
   }
   const bool three = target == GL_TEXTURE_3D || target == GL_TEXTURE_2D_ARRAY || target == GL_TEXTURE_CUBE_MAP_ARRAY;
   if (immutable && width) {
     if (target == GL_TEXTURE_1D)
-      tell<uint32_t, int32_t, uint32_t, int32_t>(t, "glTexStorage1D", target, levels, internal, width);
+      tell(driver::glTexStorage1D, target, levels, internal, width);
     else if (three)
-      tell<uint32_t, int32_t, uint32_t, int32_t, int32_t, int32_t>(t, "glTexStorage3D", target, levels, internal, width,
-                                                                   height, depth);
+      tell(driver::glTexStorage3D, target, levels, internal, width, height, depth);
     else
-      tell<uint32_t, int32_t, uint32_t, int32_t, int32_t>(t, "glTexStorage2D", target, levels, internal, width, height);
+      tell(driver::glTexStorage2D, target, levels, internal, width, height);
   }
   const int32_t most = target == GL_TEXTURE_RECTANGLE ? 1 : immutable ? levels : MOST_LEVELS;
   for (uint32_t face = first_face; face < first_face + (target == GL_TEXTURE_CUBE_MAP ? 6 : 1); face++)
@@ -163,8 +155,7 @@ bool transfer_of(const Base& b, uint32_t internal, const int32_t sizes[4], uint3
 // False: there is no such level.
 void Base::take_compressed(uint32_t name, uint32_t face, int32_t level, bool three, bool immutable, int32_t width,
                            int32_t height, int32_t depth, uint32_t internal) {
-  int32_t size = 0;
-  d.glGetTexLevelParameteriv(face, level, GL_TEXTURE_COMPRESSED_IMAGE_SIZE, &size);
+  const int32_t size = asked(d.glGetTexLevelParameteriv, face, level, GL_TEXTURE_COMPRESSED_IMAGE_SIZE);
   char* const content = !es && fine() && size > 0 ? (char*)malloc((size_t)size) : nullptr;
   if (content) d.glGetCompressedTexImage(face, level, content);
   const bool had = content && fine();
@@ -172,27 +163,19 @@ void Base::take_compressed(uint32_t name, uint32_t face, int32_t level, bool thr
     lacks("texture %u, level %d: its content; %s", name, level,
           es ? "OpenGL ES does not hand out compressed textures" : "the driver does not hand it out");
   else if (three && immutable)
-    tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, int32_t, const void*>(
-        t, "glCompressedTexSubImage3D", face, level, 0, 0, 0, width, height, depth, internal, size, content);
+    tell(driver::glCompressedTexSubImage3D, face, level, 0, 0, 0, width, height, depth, internal, size, content);
   else if (three)
-    tell<uint32_t, int32_t, uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, const void*>(
-        t, "glCompressedTexImage3D", face, level, internal, width, height, depth, 0, size, content);
+    tell(driver::glCompressedTexImage3D, face, level, internal, width, height, depth, 0, size, content);
   else if (immutable)
-    tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, int32_t, const void*>(
-        t, "glCompressedTexSubImage2D", face, level, 0, 0, width, height, internal, size, content);
+    tell(driver::glCompressedTexSubImage2D, face, level, 0, 0, width, height, internal, size, content);
   else
-    tell<uint32_t, int32_t, uint32_t, int32_t, int32_t, int32_t, int32_t, const void*>(
-        t, "glCompressedTexImage2D", face, level, internal, width, height, 0, size, content);
+    tell(driver::glCompressedTexImage2D, face, level, internal, width, height, 0, size, content);
   if (had) bytes += (uint64_t)size;
   free(content);
 }
 
 bool Base::take_level(uint32_t name, uint32_t target, uint32_t face, int32_t level, bool immutable) {
-  auto about = [&](uint32_t what) {
-    int32_t value = 0;
-    d.glGetTexLevelParameteriv(face, level, what, &value);
-    return value;
-  };
+  auto about = [&](uint32_t what) { return asked(d.glGetTexLevelParameteriv, face, level, what); };
   const int32_t width = about(GL_TEXTURE_WIDTH), height = about(GL_TEXTURE_HEIGHT),
                 depth = has(12, 31) ? about(GL_TEXTURE_DEPTH) : 1;
   const uint32_t internal = (uint32_t)about(GL_TEXTURE_INTERNAL_FORMAT);
@@ -219,14 +202,11 @@ bool Base::take_level(uint32_t name, uint32_t target, uint32_t face, int32_t lev
   if (!known) return lacks("texture %u, level %d: its format 0x%X is not known here", name, level, internal), true;
   if (!immutable) {
     if (three)
-      tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
-          t, "glTexImage3D", face, level, (int32_t)internal, width, height, depth, 0, format, type, nullptr);
+      tell(driver::glTexImage3D, face, level, internal, width, height, depth, 0, format, type, nullptr);
     else if (flat)
-      tell<uint32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
-          t, "glTexImage1D", face, level, (int32_t)internal, width, 0, format, type, nullptr);
+      tell(driver::glTexImage1D, face, level, internal, width, 0, format, type, nullptr);
     else
-      tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
-          t, "glTexImage2D", face, level, (int32_t)internal, width, height, 0, format, type, nullptr);
+      tell(driver::glTexImage2D, face, level, internal, width, height, 0, format, type, nullptr);
   }
   if (flat || target == GL_TEXTURE_1D_ARRAY) {
     // Nothing but bytes, of which desktop OpenGL hands out all there are.
@@ -239,11 +219,9 @@ bool Base::take_level(uint32_t name, uint32_t target, uint32_t face, int32_t lev
     if (!content || !fine())
       lacks("texture %u, level %d: its content; %s", name, level, why_not(DT_REFUSED_FORMAT));
     else if (flat)
-      tell<uint32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
-          t, "glTexSubImage1D", face, level, 0, width, GL_RGBA, GL_UNSIGNED_BYTE, content);
+      tell(driver::glTexSubImage1D, face, level, 0, width, GL_RGBA, GL_UNSIGNED_BYTE, content);
     else
-      tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
-          t, "glTexSubImage2D", face, level, 0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, content);
+      tell(driver::glTexSubImage2D, face, level, 0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, content);
     free(content);
     return true;
   }
@@ -258,29 +236,24 @@ bool Base::take_level(uint32_t name, uint32_t target, uint32_t face, int32_t lev
   if (!fine() || why)
     lacks("texture %u, level %d of %d x %d: its content; %s", name, level, width, height, why_not(why));
   // The pictures' way binds what is bound now; here it stays bound in the recording.
-  tell<uint32_t, uint32_t>(t, "glBindTexture", target, name);
+  tell(driver::glBindTexture, target, name);
   return true;
 }
 
 void Base::take_renderbuffer(uint32_t name) {
   const uint32_t was = (uint32_t)get(GL_RENDERBUFFER_BINDING);
   d.glBindRenderbuffer(GL_RENDERBUFFER, name);
-  auto about = [&](uint32_t what) {
-    int32_t value = 0;
-    d.glGetRenderbufferParameteriv(GL_RENDERBUFFER, what, &value);
-    return value;
-  };
+  auto about = [&](uint32_t what) { return asked(d.glGetRenderbufferParameteriv, GL_RENDERBUFFER, what); };
   const int32_t width = about(GL_RENDERBUFFER_WIDTH), height = about(GL_RENDERBUFFER_HEIGHT),
                 samples = has(30, 30) ? about(GL_RENDERBUFFER_SAMPLES) : 0;
   const uint32_t internal = (uint32_t)about(GL_RENDERBUFFER_INTERNAL_FORMAT);
   d.glBindRenderbuffer(GL_RENDERBUFFER, was);
-  tell<uint32_t, uint32_t>(t, "glBindRenderbuffer", GL_RENDERBUFFER, name);
+  tell(driver::glBindRenderbuffer, GL_RENDERBUFFER, name);
   if (!fine() || width <= 0) return;
   if (samples)
-    tell<uint32_t, int32_t, uint32_t, int32_t, int32_t>(t, "glRenderbufferStorageMultisample", GL_RENDERBUFFER, samples,
-                                                        internal, width, height);
+    tell(driver::glRenderbufferStorageMultisample, GL_RENDERBUFFER, samples, internal, width, height);
   else
-    tell<uint32_t, uint32_t, int32_t, int32_t>(t, "glRenderbufferStorage", GL_RENDERBUFFER, internal, width, height);
+    tell(driver::glRenderbufferStorage, GL_RENDERBUFFER, internal, width, height);
   dt_target picture{};
   picture.name = name;
   picture.kind = DT_TARGET_RENDERBUFFER;
@@ -309,11 +282,11 @@ void Base::take_parameter(const Parameter& p, uint32_t of, GetIntegers integers,
     floats(of, p.name, f);
   if (!fine()) return;
   if (p.kind == 'i')
-    tell<uint32_t, uint32_t, int32_t>(t, tellers[0], of, p.name, i[0]);
+    tell_named<uint32_t, uint32_t, int32_t>(t, tellers[0], of, p.name, i[0]);
   else if (p.kind == 'f')
-    tell<uint32_t, uint32_t, float>(t, tellers[1], of, p.name, f[0]);
+    tell_named<uint32_t, uint32_t, float>(t, tellers[1], of, p.name, f[0]);
   else
-    tell<uint32_t, uint32_t, const float*>(t, tellers[2], of, p.name, f);
+    tell_named<uint32_t, uint32_t, const float*>(t, tellers[2], of, p.name, f);
 }
 
 }  // namespace hook

@@ -319,7 +319,7 @@ void unrecorded_glNewList(Thread* t, uint32_t list, uint32_t) {
     GlContext* c = t->context;
     if (!can_ask(c) || (uint32_t)ask(c, GL_LIST_INDEX, 0) != list) return;  // it was refused
     if (!keep_begin(t, KEEP_LIST, c->share_group, list)) return;
-    tell<uint32_t, uint32_t>(t, "glNewList", list, GL_COMPILE);  // executed it was already
+    tell(t, driver::glNewList, list, GL_COMPILE);  // executed it was already
     change_keepers(1);
   });
 }
@@ -354,7 +354,7 @@ void unrecorded_glCreateShaderProgramv(Thread* t, uint32_t type, int32_t count, 
   while_off(t, [&] {
     refresh_context(t);
     if (!_result || !can_ask(t->context) || !keep_begin(t, KEEP_PROGRAM, t->context->share_group, _result)) return;
-    tell_result<uint32_t, int32_t, const char* const*>(t, _result, "glCreateShaderProgramv", type, count, strings);
+    tell_result(t, _result, driver::glCreateShaderProgramv, type, count, strings);
     tell_program_names(t, _result);
     keep_end(t);
   });

@@ -390,12 +390,12 @@ uint32_t read_surface(GlContext* c, const dt_target& w, bool in_egl, Picture* im
 class PlainUnpack {
  public:
   PlainUnpack(Thread* t, GlContext* c) : t_(t), c_(c), buffer_(c->buffers[UNPACK]), store_(c->unpack) {
-    if (buffer_) tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_PIXEL_UNPACK_BUFFER, 0);
+    if (buffer_) tell(t, driver::glBindBuffer, GL_PIXEL_UNPACK_BUFFER, 0);
     each(true);
   }
   ~PlainUnpack() {
     each(false);
-    if (buffer_) tell<uint32_t, uint32_t>(t_, "glBindBuffer", GL_PIXEL_UNPACK_BUFFER, buffer_);
+    if (buffer_) tell(t_, driver::glBindBuffer, GL_PIXEL_UNPACK_BUFFER, buffer_);
     // The exact state that the hooks of these calls made.
     c_->unpack = store_;
     c_->buffers[UNPACK] = buffer_;
@@ -413,7 +413,7 @@ class PlainUnpack {
                   {GL_UNPACK_SWAP_BYTES, store_.swap_bytes, 0},   {GL_UNPACK_LSB_FIRST, store_.lsb_first, 0},
                   {GL_UNPACK_SKIP_IMAGES, store_.skip_images, 0}, {GL_UNPACK_IMAGE_HEIGHT, store_.image_height, 0}};
     for (auto& v : values)
-      if (v.value != v.plain) tell<uint32_t, int32_t>(t_, "glPixelStorei", v.name, plain ? v.plain : v.value);
+      if (v.value != v.plain) tell(t_, driver::glPixelStorei, v.name, plain ? v.plain : v.value);
   }
   Thread* t_;
   GlContext* c_;
@@ -426,16 +426,14 @@ void tell_texture(Thread* t, GlContext* c, const dt_target& w, const Picture& im
   const uint32_t was = (uint32_t)ask(c, binding_of(binding), 0);
   const Layout& l = image.layout;
   PlainUnpack plain(t, c);
-  if (was != name) tell<uint32_t, uint32_t>(t, "glBindTexture", binding, name);
+  if (was != name) tell(t, driver::glBindTexture, binding, name);
   const int32_t level = (int32_t)w.level, width = (int32_t)image.width, height = (int32_t)image.height;
   if (w.target == GL_TEXTURE_3D || w.target == GL_TEXTURE_2D_ARRAY || w.target == GL_TEXTURE_CUBE_MAP_ARRAY)
-    tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
-        t, "glTexSubImage3D", w.target, level, 0, 0, 0, width, height, (int32_t)image.depth, l.format, l.type,
-        image.pixels);
+    tell(t, driver::glTexSubImage3D, w.target, level, 0, 0, 0, width, height, image.depth, l.format, l.type,
+         image.pixels);
   else
-    tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
-        t, "glTexSubImage2D", w.target, level, 0, 0, width, height, l.format, l.type, image.pixels);
-  if (was != name) tell<uint32_t, uint32_t>(t, "glBindTexture", binding, was);
+    tell(t, driver::glTexSubImage2D, w.target, level, 0, 0, width, height, l.format, l.type, image.pixels);
+  if (was != name) tell(t, driver::glBindTexture, binding, was);
 }
 
 // `storage` 0: the surface.
@@ -451,41 +449,37 @@ void tell_framebuffer(Thread* t, GlContext* c, uint32_t storage, const Picture& 
                          : l.format == GL_DEPTH_COMPONENT  ? GL_DEPTH_ATTACHMENT
                                                            : GL_STENCIL_ATTACHMENT;
   PlainUnpack plain(t, c);
-  tell<int32_t, uint32_t*>(t, "glGenTextures", 1, &texture);
-  tell<uint32_t, uint32_t>(t, "glBindTexture", GL_TEXTURE_2D, texture);
-  tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
-      t, "glTexImage2D", GL_TEXTURE_2D, 0, (int32_t)l.own_format, width, height, 0, l.format, l.type, image.pixels);
-  tell<int32_t, uint32_t*>(t, "glGenFramebuffers", 1, &source);
-  tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_READ_FRAMEBUFFER, source);
-  tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", GL_READ_FRAMEBUFFER, point,
-                                                        GL_TEXTURE_2D, texture, 0);
+  tell(t, driver::glGenTextures, 1, &texture);
+  tell(t, driver::glBindTexture, GL_TEXTURE_2D, texture);
+  tell(t, driver::glTexImage2D, GL_TEXTURE_2D, 0, l.own_format, width, height, 0, l.format, l.type, image.pixels);
+  tell(t, driver::glGenFramebuffers, 1, &source);
+  tell(t, driver::glBindFramebuffer, GL_READ_FRAMEBUFFER, source);
+  tell(t, driver::glFramebufferTexture2D, GL_READ_FRAMEBUFFER, point, GL_TEXTURE_2D, texture, 0);
   if (storage) {
-    tell<int32_t, uint32_t*>(t, "glGenFramebuffers", 1, &destination);
-    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_DRAW_FRAMEBUFFER, destination);
-    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glFramebufferRenderbuffer", GL_DRAW_FRAMEBUFFER, point,
-                                                 GL_RENDERBUFFER, storage);
+    tell(t, driver::glGenFramebuffers, 1, &destination);
+    tell(t, driver::glBindFramebuffer, GL_DRAW_FRAMEBUFFER, destination);
+    tell(t, driver::glFramebufferRenderbuffer, GL_DRAW_FRAMEBUFFER, point, GL_RENDERBUFFER, storage);
   } else if (draw) {
-    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_DRAW_FRAMEBUFFER, 0);
+    tell(t, driver::glBindFramebuffer, GL_DRAW_FRAMEBUFFER, 0);
   }
   const bool scissor = is_enabled(GL_SCISSOR_TEST), encodes = c->api == 1 && is_enabled(GL_FRAMEBUFFER_SRGB);
-  if (scissor) tell<uint32_t>(t, "glDisable", GL_SCISSOR_TEST);
-  if (encodes) tell<uint32_t>(t, "glDisable", GL_FRAMEBUFFER_SRGB);
+  if (scissor) tell(t, driver::glDisable, GL_SCISSOR_TEST);
+  if (encodes) tell(t, driver::glDisable, GL_FRAMEBUFFER_SRGB);
   // Says that nothing of before is needed, whatever the blit leaves out.
   const uint32_t wiped = storage                             ? point
                          : image.bits == GL_COLOR_BUFFER_BIT ? GL_COLOR
                          : image.bits == GL_DEPTH_BUFFER_BIT ? GL_DEPTH
                                                              : GL_STENCIL;
-  tell<uint32_t, int32_t, const uint32_t*>(t, "glInvalidateFramebuffer", GL_DRAW_FRAMEBUFFER, 1, &wiped);
-  tell<int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t>(
-      t, "glBlitFramebuffer", 0, 0, width, height, 0, 0, width, height, image.bits, GL_NEAREST);
-  if (encodes) tell<uint32_t>(t, "glEnable", GL_FRAMEBUFFER_SRGB);
-  if (scissor) tell<uint32_t>(t, "glEnable", GL_SCISSOR_TEST);
-  tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_READ_FRAMEBUFFER, read);
-  if (storage || draw) tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_DRAW_FRAMEBUFFER, draw);
-  tell<int32_t, const uint32_t*>(t, "glDeleteFramebuffers", 1, &source);
-  if (storage) tell<int32_t, const uint32_t*>(t, "glDeleteFramebuffers", 1, &destination);
-  tell<uint32_t, uint32_t>(t, "glBindTexture", GL_TEXTURE_2D, was);
-  tell<int32_t, const uint32_t*>(t, "glDeleteTextures", 1, &texture);
+  tell(t, driver::glInvalidateFramebuffer, GL_DRAW_FRAMEBUFFER, 1, &wiped);
+  tell(t, driver::glBlitFramebuffer, 0, 0, width, height, 0, 0, width, height, image.bits, GL_NEAREST);
+  if (encodes) tell(t, driver::glEnable, GL_FRAMEBUFFER_SRGB);
+  if (scissor) tell(t, driver::glEnable, GL_SCISSOR_TEST);
+  tell(t, driver::glBindFramebuffer, GL_READ_FRAMEBUFFER, read);
+  if (storage || draw) tell(t, driver::glBindFramebuffer, GL_DRAW_FRAMEBUFFER, draw);
+  tell(t, driver::glDeleteFramebuffers, 1, &source);
+  if (storage) tell(t, driver::glDeleteFramebuffers, 1, &destination);
+  tell(t, driver::glBindTexture, GL_TEXTURE_2D, was);
+  tell(t, driver::glDeleteTextures, 1, &texture);
 }
 
 bool can_tell_framebuffer(const GlContext* c) { return c->version >= (c->api == 2 ? 30u : 43u); }
