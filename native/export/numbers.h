@@ -1,10 +1,12 @@
-// Numbers as C literals.
+// Numbers as C literals, and the names of constants.
 #pragma once
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <string>
 
 namespace dt::c {
@@ -49,5 +51,17 @@ inline std::string f64_text(uint64_t bits) {
   memcpy(&v, &bits, 8);
   return std::isfinite(v) ? real(v, false) : "double_of(" + hex(bits, true) + ")";
 }
+
+using Constants = std::map<int64_t, std::string>;
+inline Constants constants(std::initializer_list<int64_t> values, std::string_view names) {
+  Constants out;
+  for (int64_t value : values) {
+    out[value] = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), out[value].size() + 2));
+  }
+  return out;
+}
+// The names of these constants by their values.
+#define CONSTANTS(...) constants({__VA_ARGS__}, #__VA_ARGS__)
 
 }  // namespace dt::c

@@ -3,8 +3,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <map>
-#include <set>
 
 #include "exporter.h"
 #include "egl_enums.h"
@@ -157,54 +155,19 @@ std::string Exporter::name_of(const Call& call, std::string_view object, uint64_
 
 // Parameters that are plain numbers to the signature and constants to people: what textures and samplers are set to.
 static const char* parameter_name(const Call& call, int32_t value) {
-  static const std::set<uint64_t> named = {GL_TEXTURE_MAG_FILTER,
-                                           GL_TEXTURE_MIN_FILTER,
-                                           GL_TEXTURE_WRAP_S,
-                                           GL_TEXTURE_WRAP_T,
-                                           GL_TEXTURE_WRAP_R,
-                                           GL_TEXTURE_COMPARE_MODE,
-                                           GL_TEXTURE_COMPARE_FUNC,
-                                           GL_TEXTURE_SWIZZLE_R,
-                                           GL_TEXTURE_SWIZZLE_G,
-                                           GL_TEXTURE_SWIZZLE_B,
-                                           GL_TEXTURE_SWIZZLE_A,
-                                           GL_TEXTURE_ENV_MODE,
-                                           GL_DEPTH_STENCIL_TEXTURE_MODE};
-  static const std::map<int32_t, const char*> names = {{GL_NEAREST, "GL_NEAREST"},
-                                                       {GL_LINEAR, "GL_LINEAR"},
-                                                       {GL_NEAREST_MIPMAP_NEAREST, "GL_NEAREST_MIPMAP_NEAREST"},
-                                                       {GL_LINEAR_MIPMAP_NEAREST, "GL_LINEAR_MIPMAP_NEAREST"},
-                                                       {GL_NEAREST_MIPMAP_LINEAR, "GL_NEAREST_MIPMAP_LINEAR"},
-                                                       {GL_LINEAR_MIPMAP_LINEAR, "GL_LINEAR_MIPMAP_LINEAR"},
-                                                       {GL_CLAMP, "GL_CLAMP"},
-                                                       {GL_REPEAT, "GL_REPEAT"},
-                                                       {GL_CLAMP_TO_BORDER, "GL_CLAMP_TO_BORDER"},
-                                                       {GL_CLAMP_TO_EDGE, "GL_CLAMP_TO_EDGE"},
-                                                       {GL_MIRRORED_REPEAT, "GL_MIRRORED_REPEAT"},
-                                                       {GL_COMPARE_REF_TO_TEXTURE, "GL_COMPARE_REF_TO_TEXTURE"},
-                                                       {GL_NEVER, "GL_NEVER"},
-                                                       {GL_LESS, "GL_LESS"},
-                                                       {GL_EQUAL, "GL_EQUAL"},
-                                                       {GL_LEQUAL, "GL_LEQUAL"},
-                                                       {GL_GREATER, "GL_GREATER"},
-                                                       {GL_NOTEQUAL, "GL_NOTEQUAL"},
-                                                       {GL_GEQUAL, "GL_GEQUAL"},
-                                                       {GL_ALWAYS, "GL_ALWAYS"},
-                                                       {GL_RED, "GL_RED"},
-                                                       {GL_GREEN, "GL_GREEN"},
-                                                       {GL_BLUE, "GL_BLUE"},
-                                                       {GL_ALPHA, "GL_ALPHA"},
-                                                       {GL_MODULATE, "GL_MODULATE"},
-                                                       {GL_DECAL, "GL_DECAL"},
-                                                       {GL_BLEND, "GL_BLEND"},
-                                                       {GL_REPLACE, "GL_REPLACE"},
-                                                       {GL_ADD, "GL_ADD"},
-                                                       {GL_COMBINE, "GL_COMBINE"},
-                                                       {GL_DEPTH_COMPONENT, "GL_DEPTH_COMPONENT"},
-                                                       {GL_STENCIL_INDEX, "GL_STENCIL_INDEX"}};
-  if (!call.field("pname") || !named.count(call.raw("pname"))) return nullptr;
+  static const Constants named =
+      CONSTANTS(GL_TEXTURE_MAG_FILTER, GL_TEXTURE_MIN_FILTER, GL_TEXTURE_WRAP_S, GL_TEXTURE_WRAP_T, GL_TEXTURE_WRAP_R,
+                GL_TEXTURE_COMPARE_MODE, GL_TEXTURE_COMPARE_FUNC, GL_TEXTURE_SWIZZLE_R, GL_TEXTURE_SWIZZLE_G,
+                GL_TEXTURE_SWIZZLE_B, GL_TEXTURE_SWIZZLE_A, GL_TEXTURE_ENV_MODE, GL_DEPTH_STENCIL_TEXTURE_MODE);
+  static const Constants names =
+      CONSTANTS(GL_NEAREST, GL_LINEAR, GL_NEAREST_MIPMAP_NEAREST, GL_LINEAR_MIPMAP_NEAREST, GL_NEAREST_MIPMAP_LINEAR,
+                GL_LINEAR_MIPMAP_LINEAR, GL_CLAMP, GL_REPEAT, GL_CLAMP_TO_BORDER, GL_CLAMP_TO_EDGE, GL_MIRRORED_REPEAT,
+                GL_COMPARE_REF_TO_TEXTURE, GL_NEVER, GL_LESS, GL_EQUAL, GL_LEQUAL, GL_GREATER, GL_NOTEQUAL, GL_GEQUAL,
+                GL_ALWAYS, GL_RED, GL_GREEN, GL_BLUE, GL_ALPHA, GL_MODULATE, GL_DECAL, GL_BLEND, GL_REPLACE, GL_ADD,
+                GL_COMBINE, GL_DEPTH_COMPONENT, GL_STENCIL_INDEX);
+  if (!call.field("pname") || !named.count(static_cast<int64_t>(call.raw("pname")))) return nullptr;
   auto it = names.find(value);
-  return it == names.end() ? nullptr : it->second;
+  return it == names.end() ? nullptr : it->second.c_str();
 }
 
 std::string Exporter::scalar(const Call& call, const Field& field, uint64_t raw) {
@@ -324,14 +287,10 @@ std::string Exporter::attributes(const Field& field, const std::vector<int64_t>&
   std::string out = std::string("(const ") + type + "[]){";
   for (size_t i = 0; i + 1 < list.size(); i += 2) {
     // Attributes from GLX have no group of EGL's names.
-    static const std::map<int64_t, const char*> context_names = {
-        {EGL_CONTEXT_MAJOR_VERSION, "EGL_CONTEXT_MAJOR_VERSION"},
-        {EGL_CONTEXT_MINOR_VERSION, "EGL_CONTEXT_MINOR_VERSION"},
-        {EGL_CONTEXT_FLAGS_KHR, "EGL_CONTEXT_FLAGS_KHR"},
-        {EGL_CONTEXT_OPENGL_PROFILE_MASK, "EGL_CONTEXT_OPENGL_PROFILE_MASK"}};
+    static const Constants context_names = CONSTANTS(EGL_CONTEXT_MAJOR_VERSION, EGL_CONTEXT_MINOR_VERSION,
+                                                     EGL_CONTEXT_FLAGS_KHR, EGL_CONTEXT_OPENGL_PROFILE_MASK);
     auto known = context_names.find(list[i]);
-    out += (field.data_group || known == context_names.end() ? enumerant(field.data_group, list[i])
-                                                             : std::string(known->second)) +
+    out += (field.data_group || known == context_names.end() ? enumerant(field.data_group, list[i]) : known->second) +
            ", ";
     const EnumGroup* group = field.value_group(list[i]);
     if (list[i] == EGL_CONTEXT_OPENGL_PROFILE_MASK && (list[i + 1] == 1 || list[i + 1] == 2))
