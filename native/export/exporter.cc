@@ -191,23 +191,15 @@ void Exporter::tap_record(OpenChunk& open, uint32_t record) {
   Call call{*columns.function, columns, row, open.info.thread, 0, 0, false};
   ThreadState& t = threads_[open.info.thread];
   if (id == DT_FN_MEMORY) {
-    Span span;
     const Field* address = call.field("address");
     if (!address) return;
-    span.address = columns.raw(*address, row);
-    take(columns, *address, row, span.bytes, span.hash, span.stored, span.content);
-    if (collecting_) span.content.clear();
+    Span span{take(columns, *address, row), columns.raw(*address, row)};
+    if (collecting_) span.text.clear();
     if (span.bytes) t.spans.push_back(std::move(span));
   } else if (id == DT_FN_MAP_WRITE) {
     if (collecting_) return;
-    Write w;
-    const Field* data = call.field("data");
-    if (!data) return;
-    w.offset = call.raw("offset");
-    w.target = static_cast<uint32_t>(call.raw("target"));
-    w.buffer = static_cast<uint32_t>(call.raw("buffer"));
-    take(columns, *data, row, w.bytes, w.hash, w.stored, w.content);
-    t.writes.push_back(std::move(w));
+    if (const Field* data = call.field("data"))
+      t.writes.push_back({take(columns, *data, row), call.raw("offset"), static_cast<uint32_t>(call.raw("buffer"))});
   } else if (id == DT_FN_CONTEXT) {
     const auto context = static_cast<uint32_t>(call.raw("context")), api = static_cast<uint32_t>(call.raw("api"));
     shares_[context] = {static_cast<uint32_t>(call.raw("share_group")), api};
@@ -343,15 +335,7 @@ void Exporter::collect(const Call& call, Info& i) {
 
 // The argument through which a call gives out names; `generated` declares what it points to, after_ keeps them.
 std::string Exporter::made_names(const Call& call, const Field& p, std::string& generated) {
-  uint64_t bytes;
-  Hash128 hash;
-  bool is_blob;
-  std::string content;
-  take(call.columns, p, call.row, bytes, hash, is_blob, content);
-  if (is_blob) {
-    auto blob = trace_.blob(hash);
-    content.assign(reinterpret_cast<const char*>(blob.data()), blob.size());
-  }
+  const std::string content = this->content(call, p);
   size_t count = content.size() / 4;
   auto at = [&](size_t k) {
     uint32_t v;
@@ -454,16 +438,8 @@ void Exporter::after(const Call& call) {
   if (!(f.flags & FLAG_READBACK) && !of_buffer) return;
   for (auto& p : f.params) {
     if (!p.out || !p.has_data()) continue;
-    uint64_t bytes;
-    Hash128 hash;
-    bool is_blob;
-    std::string content;
-    take(call.columns, p, call.row, bytes, hash, is_blob, content);
-    if (!bytes) continue;
-    if (is_blob) {
-      auto blob = trace_.blob(hash);
-      content.assign(reinterpret_cast<const char*>(blob.data()), blob.size());
-    }
+    const std::string content = this->content(call, p);
+    if (content.empty()) continue;
     // Bytes between rows are not written by GL; where there may be some, the checksum says nothing.
     auto& pack = states_[call.context].pack;
     bool plain = call.function.api != "vg" || whole_rows(call, content.size());

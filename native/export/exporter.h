@@ -61,18 +61,18 @@ class Exporter {
     std::map<uint32_t, int64_t> pack;
     uint32_t vertex_array = 0, program = 0, client_texture = 0;
   };
-  struct Span {
-    uint64_t address = 0, bytes = 0;
+  struct Content {  // of an array
+    uint64_t bytes = 0;
     Hash128 hash;
-    bool stored = false;
-    std::string content;
+    bool stored = false;  // beside the calls, under its hash
+    std::string text;
   };
-  struct Write {
-    uint64_t offset = 0, bytes = 0;
-    Hash128 hash;
-    bool stored = false;
-    std::string content;
-    uint32_t target = 0, buffer = 0;
+  struct Span : Content {
+    uint64_t address = 0;
+  };
+  struct Write : Content {
+    uint64_t offset = 0;
+    uint32_t buffer = 0;
   };
   struct Current {
     uint64_t context = 0, draw = 0, read = 0;
@@ -116,7 +116,7 @@ class Exporter {
   std::string array(const Call& call, const Field& field, std::string_view content);
   std::string elements(const Call& call, const Field& field, std::string_view content, const std::string& type,
                        size_t width, bool floats);
-  std::string content(const Call& call, const Field& field, uint64_t& bytes);
+  std::string content(const Call& call, const Field& field);
   std::string pointer(const Call& call, const Field& field, uint64_t address);
   std::string out(const Call& call, const Field& field, uint64_t descriptor);
   std::string enumerant(const EnumGroup* group, int64_t value);
@@ -177,9 +177,8 @@ class Exporter {
   uint64_t buffer_of(const Call& call);
   void load(const Span& span);
   void write(const Call& call, const Write& write);
-  std::string stored(const Hash128& hash, bool is_blob, std::string_view content, const std::string& what);
-  void take(const FunctionColumns& columns, const Field& field, uint32_t row, uint64_t& bytes, Hash128& hash,
-            bool& is_blob, std::string& content);
+  std::string stored(const Content& content, const std::string& what);
+  Content take(const FunctionColumns& columns, const Field& field, uint32_t row) const;
   void make_regions();
   Region* region(uint64_t address);
   std::string address_text(uint64_t address, Region& region);

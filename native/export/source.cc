@@ -39,7 +39,7 @@ Data::Data(const std::string& folder) : file_(folder + "/data.bin"), header_(fol
 
 std::string Data::store(std::string_view content, const Hash128& hash, const std::string& what) {
   auto number = static_cast<uint32_t>(known_.size());
-  known_.emplace(hash, Entry{number, content.size()});
+  known_.emplace(hash, number);
   std::string name = "data_" + std::to_string(number);
   header_.put("#define " + name + " (play_data + " + std::to_string(at_) + ") /* " + std::to_string(content.size()) +
               " bytes: " + what + " */\n");
@@ -54,19 +54,15 @@ std::string Data::store(std::string_view content, const Hash128& hash, const std
 std::string Data::add(std::string_view content, const std::string& what) {
   Hash128 hash = hash_of(content);
   auto it = known_.find(hash);
-  if (it != known_.end()) return "data_" + std::to_string(it->second.number);
+  if (it != known_.end()) return "data_" + std::to_string(it->second);
   return store(content, hash, what);
 }
 
-std::string Data::add(const Hash128& hash, const Trace& trace, const std::string& what, uint64_t& bytes) {
+std::string Data::add(const Hash128& hash, const Trace& trace, const std::string& what) {
   auto it = known_.find(hash);
-  if (it == known_.end()) {
-    auto content = trace.blob(hash);
-    bytes = content.size();
-    return store({reinterpret_cast<const char*>(content.data()), content.size()}, hash, what);
-  }
-  bytes = it->second.bytes;
-  return "data_" + std::to_string(it->second.number);
+  if (it != known_.end()) return "data_" + std::to_string(it->second);
+  auto content = trace.blob(hash);
+  return store({reinterpret_cast<const char*>(content.data()), content.size()}, hash, what);
 }
 
 void Data::close() {

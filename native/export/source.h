@@ -32,19 +32,15 @@ class Data {
   Data(const std::string& folder);
   // Name of the content, `what` says what it first was for.
   std::string add(std::string_view content, const std::string& what);
-  std::string add(const Hash128& hash, const Trace& trace, const std::string& what, uint64_t& bytes);
+  std::string add(const Hash128& hash, const Trace& trace, const std::string& what);
   void close();
   uint64_t bytes() const { return at_; }
   size_t count() const { return known_.size(); }
 
  private:
-  struct Entry {
-    uint32_t number;
-    uint64_t bytes;
-  };
   std::string store(std::string_view content, const Hash128& hash, const std::string& what);
   File file_, header_;
-  std::map<Hash128, Entry> known_;
+  std::map<Hash128, uint32_t> known_;  // their numbers
   uint64_t at_ = 0;
 };
 

@@ -73,15 +73,7 @@ bool Exporter::shader_source(const Call& call) {
   const Field* text = call.field("string");
   const Field* object = call.field("shader") ? call.field("shader") : call.field("shaderObj");
   if (!text || !object) return false;
-  uint64_t bytes;
-  Hash128 hash;
-  bool is_blob;
-  std::string content;
-  take(call.columns, *text, call.row, bytes, hash, is_blob, content);
-  if (is_blob) {
-    auto blob = trace_.blob(hash);
-    content.assign(reinterpret_cast<const char*>(blob.data()), blob.size());
-  }
+  const std::string content = this->content(call, *text);
   std::string names;
   size_t n = 0;
   for (std::string_view s = content; s.size() >= 4; ++n) {
@@ -164,36 +156,37 @@ void Exporter::write(const Call& call, const Write& w) {
   auto it = mapped_.find(variable);
   if (it == mapped_.end() || !w.bytes) return;
   auto offset = static_cast<int64_t>(w.offset) - it->second;
-  std::string name = stored(w.hash, w.stored, w.content,
-                            "stored through " + variable + " (before call " + std::to_string(call.seq) + ")");
+  std::string name = stored(w, "stored through " + variable + " (before call " + std::to_string(call.seq) + ")");
   line("memcpy(" + variable + (offset ? " + " + std::to_string(offset) : "") + ", " + name + ", " +
        std::to_string(w.bytes) + ");");
 }
 
 // ---- application memory -------------------------------------------------------------------------
 
-std::string Exporter::stored(const Hash128& hash, bool is_blob, std::string_view content, const std::string& what) {
-  uint64_t bytes;
-  return is_blob ? data_.add(hash, trace_, what, bytes) : data_.add(content, what);
+std::string Exporter::stored(const Content& content, const std::string& what) {
+  return content.stored ? data_.add(content.hash, trace_, what) : data_.add(content.text, what);
 }
 
-void Exporter::take(const FunctionColumns& columns, const Field& field, uint32_t row, uint64_t& bytes, Hash128& hash,
-                    bool& is_blob, std::string& content) {
-  bytes = 0;
-  is_blob = false;
-  content.clear();
-  hash = {};
-  if (!field.has_data()) return;
+Exporter::Content Exporter::take(const FunctionColumns& columns, const Field& field, uint32_t row) const {
+  Content out;
+  if (!field.has_data()) return out;
   uint64_t descriptor = columns.descriptor(field, row);
   if (DT_DATA_KIND(descriptor) == DT_DATA_INLINE) {
-    content = columns.payload(field, row);
-    bytes = content.size();
-    if (!collecting_) hash = hash_of(content);
+    out.text = columns.payload(field, row);
+    out.bytes = out.text.size();
+    if (!collecting_) out.hash = hash_of(out.text);
   } else if (DT_DATA_KIND(descriptor) == DT_DATA_BLOB) {
-    is_blob = true;
-    bytes = DT_DATA_LENGTH(descriptor);
-    hash = columns.hash(field, row);
+    out = {DT_DATA_LENGTH(descriptor), columns.hash(field, row), true, {}};
   }
+  return out;
+}
+
+// All bytes of an array.
+std::string Exporter::content(const Call& call, const Field& field) {
+  Content out = take(call.columns, field, call.row);
+  if (!out.stored) return std::move(out.text);
+  auto blob = trace_.blob(out.hash);
+  return {reinterpret_cast<const char*>(blob.data()), blob.size()};
 }
 
 Exporter::Region* Exporter::region(uint64_t address) {
@@ -229,7 +222,7 @@ void Exporter::load(const Span& span) {
   for (it = r->loaded.begin(); it != r->loaded.end();)
     it = it->first < end && it->second.first > begin ? r->loaded.erase(it) : std::next(it);
   r->loaded[begin] = {end, span.hash};
-  std::string name = stored(span.hash, span.stored, span.content, "memory of the program");
+  std::string name = stored(span, "memory of the program");
   line("memcpy(" + address_text(span.address, *r) + ", " + name + ", " + std::to_string(span.bytes) + ");");
 }
 

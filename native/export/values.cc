@@ -393,11 +393,9 @@ std::string Exporter::value(const Call& call, const Field& field) {
         return array(call, field, {reinterpret_cast<const char*>(content.data()), content.size()});
       }
       std::string type = base_type(field.ctype);
-      uint64_t bytes = 0;
       std::string name = data_.add(call.columns.hash(field, call.row), trace_,
                                    (type.empty() ? std::string("") : type + " ") + "for " + call.function.name +
-                                       " (call " + std::to_string(call.seq) + ")",
-                                   bytes);
+                                       " (call " + std::to_string(call.seq) + ")");
       return type.empty() ? vector_rows(call, field, name) : "(const " + plain_type(type) + " *)" + name;
     }
     case DT_DATA_NONE: return raw ? pointer(call, field, raw) : "NULL";
