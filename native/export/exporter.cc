@@ -23,6 +23,14 @@ uint64_t fnv(std::string_view bytes) {
   return sum;
 }
 
+// What is done for functions, and their names.
+template <class Method> using Rows = std::vector<std::pair<Method, std::vector<std::string_view>>>;
+template <class Method> Method found(const Rows<Method>& rows, std::string_view name) {
+  for (auto& [method, names] : rows)
+    if (std::find(names.begin(), names.end(), name) != names.end()) return method;
+  return nullptr;
+}
+
 }  // namespace
 
 const Field* Call::field(std::string_view name) const {
@@ -44,96 +52,51 @@ Exporter::Exporter(const Trace& trace, std::string folder, const Options& option
 
 // The needs of a function beyond a new call; nullptr: nothing.
 Exporter::Special Exporter::special_of(std::string_view name) {
-  static const std::unordered_map<std::string_view, Special> specials = {
-      {"eglBindAPI", &Exporter::bind_api},
-      {"eglCreateContext", &Exporter::create_context},
-      {"glXCreateContext", &Exporter::create_context},
-      {"glXCreateNewContext", &Exporter::create_context},
-      {"glXCreateContextAttribsARB", &Exporter::create_context},
-      {"glXCreateContextWithConfigSGIX", &Exporter::create_context},
-      {"eglDestroyContext", &Exporter::destroy_context},
-      {"glXDestroyContext", &Exporter::destroy_context},
-      {"eglCreateWindowSurface", &Exporter::create_window},
-      {"eglCreatePlatformWindowSurface", &Exporter::create_window},
-      {"eglCreatePlatformWindowSurfaceEXT", &Exporter::create_window},
-      {"eglCreatePixmapSurface", &Exporter::create_window},
-      {"eglCreatePlatformPixmapSurface", &Exporter::create_window},
-      {"eglCreatePlatformPixmapSurfaceEXT", &Exporter::create_window},
-      {"glXCreateWindow", &Exporter::create_window},
-      {"glXCreatePbuffer", &Exporter::create_window},
-      {"glXCreatePixmap", &Exporter::create_window},
-      {"glXCreateGLXPixmap", &Exporter::create_window},
-      {"eglCreatePbufferSurface", &Exporter::create_pbuffer},
-      {"eglCreatePbufferFromClientBuffer", &Exporter::create_image_surface},
-      {"eglDestroySurface", &Exporter::destroy_surface},
-      {"glXDestroyWindow", &Exporter::destroy_surface},
-      {"glXDestroyPbuffer", &Exporter::destroy_surface},
-      {"glXDestroyPixmap", &Exporter::destroy_surface},
-      {"glXDestroyGLXPixmap", &Exporter::destroy_surface},
-      {"eglMakeCurrent", &Exporter::make_current},
-      {"eglReleaseThread", &Exporter::make_current},
-      {"glXMakeCurrent", &Exporter::make_current},
-      {"glXMakeContextCurrent", &Exporter::make_current},
-      {"glXMakeCurrentReadSGI", &Exporter::make_current},
-      {"eglSwapBuffers", &Exporter::swap},
-      {"eglSwapBuffersWithDamageEXT", &Exporter::swap},
-      {"eglSwapBuffersWithDamageKHR", &Exporter::swap},
-      {"glXSwapBuffers", &Exporter::swap},
-      {"eglCreateImage", &Exporter::create_image},
-      {"eglCreateImageKHR", &Exporter::create_image},
-      {"eglDestroyImage", &Exporter::use_handle},
-      {"eglDestroyImageKHR", &Exporter::use_handle},
-      {"eglWaitClient", &Exporter::wait},
-      {"eglWaitGL", &Exporter::wait},
-      {"eglCreateSync", &Exporter::create_sync},
-      {"eglCreateSyncKHR", &Exporter::create_sync},
-      {"eglDestroySync", &Exporter::use_handle},
-      {"eglDestroySyncKHR", &Exporter::use_handle},
-      {"eglClientWaitSync", &Exporter::use_handle},
-      {"eglClientWaitSyncKHR", &Exporter::use_handle},
-      {"eglWaitSync", &Exporter::use_handle},
-      {"eglWaitSyncKHR", &Exporter::use_handle},
-      {"eglBindTexImage", &Exporter::use_handle},
-      {"eglReleaseTexImage", &Exporter::use_handle},
-      {"glGetUniformLocation", &Exporter::get_location},
-      {"glGetUniformLocationARB", &Exporter::get_location},
-      {"glGetUniformBlockIndex", &Exporter::get_location},
-      {"glGetAttribLocation", &Exporter::get_attribute},
-      {"glGetAttribLocationARB", &Exporter::get_attribute},
-      {"glBindAttribLocation", &Exporter::get_attribute},
-      {"glBindAttribLocationARB", &Exporter::get_attribute},
-      {"glLinkProgram", &Exporter::link_program},
-      {"glLinkProgramARB", &Exporter::link_program},
-      {"glShaderSource", &Exporter::shader_source},
-      {"glShaderSourceARB", &Exporter::shader_source},
-      {"glDrawBuffer", &Exporter::color_buffer},
-      {"glReadBuffer", &Exporter::color_buffer},
-      {"glDrawBuffers", &Exporter::color_buffer},
-      {"glGenLists", &Exporter::gen_lists},
+  static const Rows<Special> specials = {
+      {&Exporter::bind_api, {"eglBindAPI"}},
+      {&Exporter::create_context,
+       {"eglCreateContext", "glXCreateContext", "glXCreateNewContext", "glXCreateContextAttribsARB",
+        "glXCreateContextWithConfigSGIX"}},
+      {&Exporter::destroy_context, {"eglDestroyContext", "glXDestroyContext"}},
+      {&Exporter::create_window,
+       {"eglCreateWindowSurface", "eglCreatePlatformWindowSurface", "eglCreatePlatformWindowSurfaceEXT",
+        "eglCreatePixmapSurface", "eglCreatePlatformPixmapSurface", "eglCreatePlatformPixmapSurfaceEXT",
+        "glXCreateWindow", "glXCreatePbuffer", "glXCreatePixmap", "glXCreateGLXPixmap"}},
+      {&Exporter::create_pbuffer, {"eglCreatePbufferSurface"}},
+      {&Exporter::create_image_surface, {"eglCreatePbufferFromClientBuffer"}},
+      {&Exporter::destroy_surface,
+       {"eglDestroySurface", "glXDestroyWindow", "glXDestroyPbuffer", "glXDestroyPixmap", "glXDestroyGLXPixmap"}},
+      {&Exporter::make_current,
+       {"eglMakeCurrent", "eglReleaseThread", "glXMakeCurrent", "glXMakeContextCurrent", "glXMakeCurrentReadSGI"}},
+      {&Exporter::swap,
+       {"eglSwapBuffers", "eglSwapBuffersWithDamageEXT", "eglSwapBuffersWithDamageKHR", "glXSwapBuffers"}},
+      {&Exporter::create_image, {"eglCreateImage", "eglCreateImageKHR"}},
+      {&Exporter::use_handle,
+       {"eglDestroyImage", "eglDestroyImageKHR", "eglDestroySync", "eglDestroySyncKHR", "eglClientWaitSync",
+        "eglClientWaitSyncKHR", "eglWaitSync", "eglWaitSyncKHR", "eglBindTexImage", "eglReleaseTexImage"}},
+      {&Exporter::wait, {"eglWaitClient", "eglWaitGL"}},
+      {&Exporter::create_sync, {"eglCreateSync", "eglCreateSyncKHR"}},
+      {&Exporter::get_location, {"glGetUniformLocation", "glGetUniformLocationARB", "glGetUniformBlockIndex"}},
+      {&Exporter::get_attribute,
+       {"glGetAttribLocation", "glGetAttribLocationARB", "glBindAttribLocation", "glBindAttribLocationARB"}},
+      {&Exporter::link_program, {"glLinkProgram", "glLinkProgramARB"}},
+      {&Exporter::shader_source, {"glShaderSource", "glShaderSourceARB"}},
+      {&Exporter::color_buffer, {"glDrawBuffer", "glReadBuffer", "glDrawBuffers"}},
+      {&Exporter::gen_lists, {"glGenLists"}},
   };
-  auto it = specials.find(name);
-  return it == specials.end() ? nullptr : it->second;
+  return found(specials, name);
 }
 
 Exporter::Tracker Exporter::tracker_of(std::string_view name) {
-  static const std::unordered_map<std::string_view, Tracker> trackers = {
-      {"glBindBuffer", &Exporter::track_bind_buffer},
-      {"glBindBufferARB", &Exporter::track_bind_buffer},
-      {"glBindBufferBase", &Exporter::track_bind_buffer},
-      {"glBindBufferRange", &Exporter::track_bind_buffer},
-      {"glBindVertexArray", &Exporter::track_vertex_array},
-      {"glBindVertexArrayOES", &Exporter::track_vertex_array},
-      {"glBindVertexArrayAPPLE", &Exporter::track_vertex_array},
-      {"glUseProgram", &Exporter::track_program},
-      {"glUseProgramObjectARB", &Exporter::track_program},
-      {"glClientActiveTexture", &Exporter::track_client_texture},
-      {"glClientActiveTextureARB", &Exporter::track_client_texture},
-      {"glCreateProgram", &Exporter::track_create_program},
-      {"glCreateProgramObjectARB", &Exporter::track_create_program},
-      {"glPixelStorei", &Exporter::track_pack},
-      {"glPixelStoref", &Exporter::track_pack}};
-  auto it = trackers.find(name);
-  return it == trackers.end() ? nullptr : it->second;
+  static const Rows<Tracker> trackers = {
+      {&Exporter::track_bind_buffer, {"glBindBuffer", "glBindBufferARB", "glBindBufferBase", "glBindBufferRange"}},
+      {&Exporter::track<&State::vertex_array>, {"glBindVertexArray", "glBindVertexArrayOES", "glBindVertexArrayAPPLE"}},
+      {&Exporter::track<&State::program>, {"glUseProgram", "glUseProgramObjectARB"}},
+      {&Exporter::track<&State::client_texture>, {"glClientActiveTexture", "glClientActiveTextureARB"}},
+      {&Exporter::track_create_program, {"glCreateProgram", "glCreateProgramObjectARB"}},
+      {&Exporter::track_pack, {"glPixelStorei", "glPixelStoref"}},
+  };
+  return found(trackers, name);
 }
 
 Exporter::Info& Exporter::info(const Function& f) {

@@ -148,9 +148,9 @@ class Exporter {
   bool gen_lists(const Call&);
   bool create_image_surface(const Call&);
   void track_bind_buffer(const Call&);
-  void track_vertex_array(const Call&);
-  void track_program(const Call&);
-  void track_client_texture(const Call&);
+  template <uint32_t State::* of> void track(const Call& call) {
+    states_[call.context].*of = static_cast<uint32_t>(call.columns.raw(call.function.params[0], call.row));
+  }
   void track_create_program(const Call&);
   void track_pack(const Call&);
   void track_pointer(const Call&);
@@ -173,7 +173,12 @@ class Exporter {
   Component vector_component(const Call& call, const Field& field, size_t bytes) const;
   bool whole_rows(const Call& call, uint64_t bytes) const;
   std::vector<int64_t> list(const Call& call, const char* name) const;
-  std::string program_key(const Call& call, uint64_t program);
+  std::string program_key(const Call& call, uint64_t program) const;
+  // The share group of a context; `otherwise`: nothing is known of the context.
+  uint32_t group_of(uint32_t context, uint32_t otherwise = 1) const {
+    auto it = shares_.find(context);
+    return it == shares_.end() ? otherwise : it->second.group;
+  }
   uint64_t buffer_of(const Call& call);
   void load(const Span& span);
   void write(const Call& call, const Write& write);

@@ -7,9 +7,8 @@
 
 namespace dt::c {
 
-std::string Exporter::program_key(const Call& call, uint64_t program) {
-  auto it = shares_.find(call.context);
-  uint32_t group = it == shares_.end() ? 1 : it->second.group;
+std::string Exporter::program_key(const Call& call, uint64_t program) const {
+  uint32_t group = group_of(call.context);
   auto g = generations_.find({group, program});
   return std::to_string(group) + ":" + std::to_string(program) + ":" +
          std::to_string(g == generations_.end() ? 0 : g->second) + ":";
@@ -119,10 +118,9 @@ bool Exporter::color_buffer(const Call& call) {
 
 bool Exporter::gen_lists(const Call& call) {
   auto base = static_cast<uint32_t>(call.result());
-  auto it = shares_.find(call.context);
   if (!base) return false;
   std::string variable = name_of(call, "display list", base);
-  names_.lists(it == shares_.end() ? 1 : it->second.group, base, static_cast<uint32_t>(call.raw("range")), variable);
+  names_.lists(group_of(call.context), base, static_cast<uint32_t>(call.raw("range")), variable);
   line(variable + " = glGenLists(" + std::to_string(call.raw("range")) + ");");
   return true;
 }
@@ -236,24 +234,13 @@ void Exporter::track_bind_buffer(const Call& call) {
   else
     s.bound[target] = buffer;
 }
-void Exporter::track_vertex_array(const Call& call) {
-  states_[call.context].vertex_array = static_cast<uint32_t>(call.columns.raw(call.function.params[0], call.row));
-}
-void Exporter::track_program(const Call& call) {
-  states_[call.context].program = static_cast<uint32_t>(call.columns.raw(call.function.params[0], call.row));
-}
-void Exporter::track_client_texture(const Call& call) {
-  states_[call.context].client_texture = static_cast<uint32_t>(call.columns.raw(call.function.params[0], call.row));
-}
 void Exporter::track_create_program(const Call& call) {
-  auto it = shares_.find(call.context);
-  if (call.result()) ++generations_[{it == shares_.end() ? 1 : it->second.group, call.result()}];
+  if (call.result()) ++generations_[{group_of(call.context), call.result()}];
 }
 void Exporter::track_pack(const Call& call) {
   auto name = static_cast<uint32_t>(call.raw("pname"));
-  if (name >= GL_PACK_SWAP_BYTES && name <= GL_PACK_ALIGNMENT)
-    states_[call.context].pack[name] = static_cast<int32_t>(call.raw("param"));
-  else if (name == GL_PACK_SKIP_IMAGES || name == GL_PACK_IMAGE_HEIGHT)
+  if ((name >= GL_PACK_SWAP_BYTES && name <= GL_PACK_ALIGNMENT) || name == GL_PACK_SKIP_IMAGES ||
+      name == GL_PACK_IMAGE_HEIGHT)
     states_[call.context].pack[name] = static_cast<int32_t>(call.raw("param"));
 }
 

@@ -149,8 +149,7 @@ std::string Exporter::mask(const EnumGroup* group, uint64_t value) {
 std::string Exporter::name_of(const Call& call, std::string_view object, uint64_t name) {
   const ObjectClass* c = object_class(object, call.function.name);
   if (!c) return unsigned_text(name);
-  auto it = shares_.find(call.context);
-  return names_.number(*c, it == shares_.end() ? 1 : it->second.group, call.context, name);
+  return names_.number(*c, group_of(call.context), call.context, name);
 }
 
 // Parameters that are plain numbers to the signature and constants to people: what textures and samplers are set to.

@@ -81,9 +81,8 @@ bool Exporter::make_vector_current(const Call& call, const Current& wanted) {
 }
 
 std::string Exporter::vector_image(const Call& call) {
-  uint32_t group = 1;
-  if (auto own = shares_.find(threads_[call.thread].vector_id); own != shares_.end()) group = own->second.group;
-  return names_.number(*object_class("vector image", ""), group, 0, call.raw("buffer") & 0xffffffffu);
+  return names_.number(*object_class("vector image", ""), group_of(threads_[call.thread].vector_id), 0,
+                       call.raw("buffer") & 0xffffffffu);
 }
 
 bool Exporter::create_image_surface(const Call& call) {
@@ -111,8 +110,7 @@ std::string Exporter::vector_scalar(const Call& call, const Field& field, uint64
   }
   // Handles of any kind are what they were made as.
   if (field.ctype == "VGHandle" && field.object_class.empty()) {
-    auto share = shares_.find(call.context);
-    auto it = vector_objects_.find({share == shares_.end() ? 0 : share->second.group, raw & 0xffffffffu});
+    auto it = vector_objects_.find({group_of(call.context, 0), raw & 0xffffffffu});
     return it == vector_objects_.end() ? "" : name_of(call, it->second, raw & 0xffffffffu);
   }
   const Field* type = call.field("type") ? call.field("type") : call.field("paramType");
@@ -131,8 +129,7 @@ Exporter::Component Exporter::vector_component(const Call& call, const Field& fi
   if (field.name == "pathData") {
     constexpr Component TYPES[] = {
         {"VGbyte", 1, false}, {"VGshort", 2, false}, {"VGint", 4, false}, {"VGfloat", 4, true}};
-    auto share = shares_.find(call.context);
-    auto it = path_types_.find({share == shares_.end() ? 0 : share->second.group, call.raw("dstPath") & 0xffffffffu});
+    auto it = path_types_.find({group_of(call.context, 0), call.raw("dstPath") & 0xffffffffu});
     if (it != path_types_.end() && it->second < std::size(TYPES)) return TYPES[it->second];
   }
   return bytes % 4 == 0 ? WORDS : bytes % 2 == 0 ? HALVES : BYTES;

@@ -297,11 +297,8 @@ bool Exporter::create_image(const Call& call) {
     line("/* " + call.function.name + ": images of this target are left out */");
     return true;
   }
-  const ObjectClass* c = object_class(texture ? "texture" : "renderbuffer", "");
-  auto it = shares_.find(call.context);
   std::string name = vector ? vector_image(call)
-                            : names_.number(*c, it == shares_.end() ? 1 : it->second.group, call.context,
-                                            call.raw("buffer") & 0xffffffffu);
+                            : name_of(call, texture ? "texture" : "renderbuffer", call.raw("buffer") & 0xffffffffu);
   shares_images_ = shares_images_ || vector;
   std::string image = names_.handle("image", "EGLImage", call.result(), true);
   bool wide = call.function.name == "eglCreateImage";
