@@ -1,5 +1,7 @@
 #include "names.h"
 
+#include <algorithm>
+
 #include "source.h"
 
 namespace dt::c {
@@ -57,6 +59,22 @@ std::string identifier(std::string_view text) {
   }
   while (!out.empty() && out.back() == '_') out.pop_back();
   return out.substr(0, 48);
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && !isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
+}
+
+std::string base_type(std::string_view ctype) {
+  std::string out;
+  while (!ctype.empty()) {
+    const size_t end = ctype.find_first_of(" *");
+    const std::string_view word = ctype.substr(0, end);
+    ctype.remove_prefix(end == ctype.npos ? ctype.size() : end + 1);
+    if (!word.empty() && word != "const" && word != "struct") out = word;
+  }
+  return out == "void" ? "" : out;
 }
 
 const std::string& Variables::declare(const std::string& name, const std::string& type, const std::string& initial) {

@@ -62,5 +62,7 @@ class Names {
 };
 
 std::string identifier(std::string_view text);
+bool is_name(std::string_view text);            // in C
+std::string base_type(std::string_view ctype);  // the element type of "const GLfloat *"; void: ""
 
 }  // namespace dt::c

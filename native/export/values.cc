@@ -17,19 +17,6 @@ constexpr size_t ELEMENTS_A_LINE = 8;
 constexpr uint64_t MOST_SCRATCH = 1ull << 31;
 constexpr uint64_t SCRATCH_STEP = 1 << 16;  // between the arrays that one call writes
 
-// The element type of "const GLfloat *"; void: "".
-std::string base_type(const std::string& ctype) {
-  std::string out;
-  for (size_t at = 0; at < ctype.size();) {
-    size_t end = ctype.find_first_of(" *", at);
-    std::string word = ctype.substr(at, end - at);
-    if (!word.empty() && word != "const" && word != "struct") out = word;
-    if (end == ctype.npos) break;
-    at = end + 1;
-  }
-  return out == "void" ? "" : out;
-}
-
 // Types that headers may lack, by what they are.
 const std::pair<const char*, const char*> g_plain_types[] = {
     {"GLhandleARB", "GLuint"},
@@ -109,12 +96,6 @@ bool looks_float(std::string_view s) {
 }
 
 }  // namespace
-
-// Names of constants come from the recording and become C: they must be names.
-static bool is_name(const std::string& text) {
-  return !text.empty() && !isdigit(static_cast<unsigned char>(text[0])) &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
-}
 
 std::string Exporter::enumerant(const EnumGroup* group, int64_t value) {
   if (auto* name = trace_.signatures.enum_name(group, value);

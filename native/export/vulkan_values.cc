@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "names.h"
 #include "numbers.h"
 
 namespace dt::c {
@@ -15,11 +16,7 @@ constexpr uint64_t MOST_WRITTEN = 32;  // elements of an array that is written o
 
 // A recording may come from anybody: what becomes C must be a name.
 const std::string& word(const std::string& name) {
-  const bool good =
-      !name.empty() && !(name[0] >= '0' && name[0] <= '9') && std::all_of(name.begin(), name.end(), [](char c) {
-        return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-      });
-  if (!good) throw Error(DT_E_FORMAT, "a name in the recording is none that C has");
+  if (!is_name(name)) throw Error(DT_E_FORMAT, "a name in the recording is none that C has");
   return name;
 }
 
@@ -53,14 +50,8 @@ std::string joined(const std::vector<std::string>& parts) {
 }  // namespace
 
 std::string pointed_type(std::string_view ctype) {
-  std::string out;
-  while (!ctype.empty()) {
-    const size_t end = ctype.find_first_of(" *");
-    const std::string_view word = ctype.substr(0, end);
-    ctype.remove_prefix(end == ctype.npos ? ctype.size() : end + 1);
-    if (!word.empty() && word != "const" && word != "struct") out = word;
-  }
-  return out == "void" ? "" : word(out);
+  const std::string out = base_type(ctype);
+  return out.empty() ? out : word(out);
 }
 
 void VulkanValues::named(const std::string& name, int64_t value) { enumerants_.emplace(word(name), value); }
