@@ -89,28 +89,19 @@ bool Exporter::create_context(const Call& call) {
   uint32_t api = glx ? EGL_OPENGL_API : threads_[call.thread].api;
   auto attributes_there = list(call, "attrib_list");
   std::vector<int64_t> attributes_here;
-  if (!glx)
-    attributes_here = attributes_there;
-  else
-    for (size_t i = 0; i + 1 < attributes_there.size(); i += 2) {
-      int64_t v = attributes_there[i + 1];
-      switch (attributes_there[i]) {
-        case GLX_CONTEXT_MAJOR_VERSION_ARB:
-          attributes_here.insert(attributes_here.end(), {EGL_CONTEXT_MAJOR_VERSION, v});
-          break;
-        case GLX_CONTEXT_MINOR_VERSION_ARB:
-          attributes_here.insert(attributes_here.end(), {EGL_CONTEXT_MINOR_VERSION, v});
-          break;
-        case GLX_CONTEXT_FLAGS_ARB: attributes_here.insert(attributes_here.end(), {EGL_CONTEXT_FLAGS_KHR, v}); break;
-        case GLX_CONTEXT_PROFILE_MASK_ARB:
-          if (v & 4)
-            api = EGL_OPENGL_ES_API;
-          else
-            attributes_here.insert(attributes_here.end(), {EGL_CONTEXT_OPENGL_PROFILE_MASK, v});
-          break;
-        default: break;
-      }
-    }
+  static const std::map<int64_t, int64_t> names_of_glx = {
+      {GLX_CONTEXT_MAJOR_VERSION_ARB, EGL_CONTEXT_MAJOR_VERSION},
+      {GLX_CONTEXT_MINOR_VERSION_ARB, EGL_CONTEXT_MINOR_VERSION},
+      {GLX_CONTEXT_FLAGS_ARB, EGL_CONTEXT_FLAGS_KHR},
+      {GLX_CONTEXT_PROFILE_MASK_ARB, EGL_CONTEXT_OPENGL_PROFILE_MASK}};
+  if (!glx) attributes_here = attributes_there;
+  for (size_t i = 0; glx && i + 1 < attributes_there.size(); i += 2) {
+    const int64_t v = attributes_there[i + 1];
+    if (attributes_there[i] == GLX_CONTEXT_PROFILE_MASK_ARB && v & 4)
+      api = EGL_OPENGL_ES_API;
+    else if (auto name = names_of_glx.find(attributes_there[i]); name != names_of_glx.end())
+      attributes_here.insert(attributes_here.end(), {name->second, v});
+  }
   uint64_t there = call.field("config") ? call.raw("config") : call.field("vis") ? call.raw("vis") : 0;
   context_apis_[call.result()] = api;
   context_configs_[call.result()] = there;
