@@ -44,11 +44,8 @@ uint64_t Call::raw(std::string_view name) const {
 }
 
 Exporter::Exporter(const Trace& trace, std::string folder, const Options& options)
-    : trace_(trace), folder_(std::move(folder)), options_(options), infos_(trace.signatures.functions.size()),
-      names_(variables_), data_(folder_), texts_(folder_),
-      frames_(folder_, options.calls_per_file, options.calls_per_function) {
-  ends_ = trace.frames()->ends;
-}
+    : trace_(trace), folder_(std::move(folder)), infos_(trace.signatures.functions.size()), names_(variables_),
+      data_(folder_), texts_(folder_), frames_(folder_, options, trace.frames()->ends) {}
 
 // The needs of a function beyond a new call; nullptr: nothing.
 Exporter::Special Exporter::special_of(std::string_view name) {
@@ -212,9 +209,9 @@ void Exporter::visit(OpenChunk& open, uint32_t number, uint64_t seq) {
               context,
               seq,
               open.durations()[record] == DT_IN_FLIGHT};
-    bool last = options_.end_frame && frame_ >= options_.end_frame;
-    if (collecting_ || !last) {
-      if (!collecting_) begin_frame();
+    if (collecting_ || !frames_.are_done()) {
+      if (!collecting_ && frames_.begin(calls_))
+        for (auto& r : regions_) r.loaded.clear();  // a frame can be played again
       // Damage in a recording costs one call; a full disk costs everything, and must not pass for damage.
       try {
         perform(call);
@@ -230,7 +227,7 @@ void Exporter::visit(OpenChunk& open, uint32_t number, uint64_t seq) {
   threads_[open.info.thread].spans.clear();
   threads_[open.info.thread].writes.clear();
   try {
-    if (!collecting_ && frame_ < ends_.size() && ends_[frame_] == seq) end_frame(true);
+    if (!collecting_ && frames_.end_at(seq)) frames_.end(true);
   } catch (const Error& e) {
     failure_ = std::make_unique<Error>(e);
   }
@@ -253,26 +250,6 @@ void Exporter::pass(bool collecting) {
   each_call(trace_, resolve(trace_, &all),
             [this](OpenChunk& open, uint32_t call, uint64_t seq) { visit(open, call, seq); });
   if (failure_) throw Error(*failure_);
-}
-
-void Exporter::begin_frame() {
-  if (frame_open_) return;
-  frame_open_ = true;
-  for (auto& r : regions_) r.loaded.clear();  // a frame can be played again
-  if (frame_ < options_.first_frame) {
-    in_setup_ = true;
-    frame_name_ = "setup_" + std::to_string(frame_);
-  } else {
-    in_setup_ = false;
-    frame_name_ = frame_ < ends_.size() || ends_.empty() ? "frame_" + std::to_string(frame_) : "after_frames";
-  }
-  frames_.begin(frame_name_, "recorded calls from " + std::to_string(calls_) + " on");
-}
-
-void Exporter::end_frame(bool whole) {
-  if (frame_open_) frame_list_.add(frames_.end(), in_setup_, whole);
-  frame_open_ = false;
-  ++frame_;
 }
 
 // The first pass: what must be known before anything is printed.
@@ -379,7 +356,7 @@ void Exporter::perform(const Call& call) {
   t.resized.clear();
   for (auto& w : t.writes) write(call, w);
   for (auto& span : t.spans) load(span);
-  bool ends = frame_ < ends_.size() && ends_[frame_] == call.seq && !in_setup_;
+  bool ends = frames_.end_at(call.seq) && !frames_.in_setup();
   if (ends && i.swap) {
     if (t.current.context && t.vector.context) use_api(t.api);  // whose frame it is
     line("host_frame(play_current);");
@@ -438,8 +415,7 @@ void Exporter::write_tables() {
   texts_.close();
   frames_.close();
 
-  File functions(folder_ + "/functions.h"), loader(folder_ + "/functions.c"), names(folder_ + "/names.h"),
-      calls(folder_ + "/frame_list.h");
+  File functions(folder_ + "/functions.h"), loader(folder_ + "/functions.c"), names(folder_ + "/names.h");
   functions.put(
       "/* The functions that the recording calls, and nothing else: found when the program starts. */\n"
       "#ifndef PLAY_FUNCTIONS_H\n#define PLAY_FUNCTIONS_H\n#include \"play.h\"\n\n");
@@ -473,8 +449,8 @@ void Exporter::write_tables() {
     names.put(text);
   }
   names.put("\n#endif\n");
-  write_frame_list(calls, frame_list_, options_.first_frame);
-  for (File* file : {&functions, &loader, &names, &calls}) file->close();
+  frames_.write_list();
+  for (File* file : {&functions, &loader, &names}) file->close();
 }
 
 std::string Exporter::run() {
@@ -483,14 +459,13 @@ std::string Exporter::run() {
   pass(true);
   make_regions();
   generations_.clear();
-  frame_ = 0;
   pass(false);
-  if (frame_open_ && ends_.empty()) line("host_frame(play_current);");
-  if (frame_open_) end_frame(ends_.empty());
+  if (frames_.is_open() && !frames_.have_ends()) line("host_frame(play_current);");
+  if (frames_.is_open()) frames_.end(!frames_.have_ends());
   write_tables();
   std::string text;
   JsonWriter json(text);
-  json.object().put("frames", frame_list_.functions.size()).put("repeated", frames_.repeated());
+  json.object().put("frames", frames_.count()).put("repeated", frames_.repeated());
   json.values("files", frames_.files()).put("data_bytes", data_.bytes()).put("arrays", data_.count());
   json.put("sources", texts_.count())
       .put("gl", uses_gl_)

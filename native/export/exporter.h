@@ -10,11 +10,6 @@
 
 namespace dt::c {
 
-struct Options {
-  uint32_t calls_per_file = 20000, calls_per_function = 1000;
-  uint64_t first_frame = 0, end_frame = 0;  // end 0: all
-};
-
 // One call and where its arguments stand.
 struct Call {
   const Function& function;
@@ -187,14 +182,11 @@ class Exporter {
   void make_regions();
   Region* region(uint64_t address);
   std::string address_text(uint64_t address, Region& region);
-  void begin_frame();
-  void end_frame(bool whole);
   void line(const std::string& text) { frames_.line(text); }
   void write_tables();
 
   const Trace& trace_;
   std::string folder_;
-  Options options_;
   bool collecting_ = false;
   std::vector<Info> infos_;
   std::unordered_map<size_t, uint32_t> next_record_;
@@ -231,11 +223,7 @@ class Exporter {
   Current emitted_, emitted_vector_;
   bool shares_images_ = false;  // OpenVG and OpenGL see the same
   bool uses_gl_ = false, uses_es_ = false, uses_vector_ = false, binds_attributes_ = false;
-  FrameList frame_list_;
-  std::vector<uint64_t> ends_;
-  uint64_t frame_ = 0, calls_ = 0;
-  bool in_setup_ = false, frame_open_ = false;
-  std::string frame_name_;
+  uint64_t calls_ = 0;
 };
 
 }  // namespace dt::c

@@ -134,22 +134,25 @@ void Texts::close() {
 
 // ---- frames -------------------------------------------------------------------------------------
 
-Frames::Frames(std::string folder, uint32_t calls_per_file, uint32_t calls_per_function)
-    : folder_(std::move(folder)), calls_per_file_(calls_per_file), calls_per_function_(calls_per_function) {}
-
-void Frames::begin(std::string name, std::string comment) {
-  name_ = std::move(name);
-  comment_ = std::move(comment);
+bool Frames::begin(uint64_t call) {
+  if (open_) return false;
+  open_ = true;
+  in_setup_ = frame_ < options_.first_frame;
+  name_ = in_setup_                                ? "setup_" + std::to_string(frame_)
+          : frame_ < ends_.size() || ends_.empty() ? "frame_" + std::to_string(frame_)
+                                                   : "after_frames";
+  comment_ = "recorded calls from " + std::to_string(call) + " on";
   part_.clear();
   parts_.clear();
   part_lines_ = pending_lines_ = parts_done_ = 0;
+  return true;
 }
 
 void Frames::line(std::string_view text) {
   part_ += "  ";
   part_ += text;
   part_ += '\n';
-  if (++part_lines_ >= calls_per_function_) flush_part();
+  if (++part_lines_ >= options_.calls_per_function) flush_part();
 }
 
 void Frames::flush_part() {
@@ -158,7 +161,7 @@ void Frames::flush_part() {
   part_.clear();
   part_lines_ = 0;
   // A frame of a million calls must not wait in memory, and goes to several files.
-  if (pending_lines_ >= calls_per_file_) {
+  if (pending_lines_ >= options_.calls_per_file) {
     for (auto& [text, lines] : parts_)
       emit("void " + name_ + "_part_" + std::to_string(parts_done_++) + "(void) {\n" + text + "}\n\n", lines);
     parts_.clear();
@@ -167,7 +170,7 @@ void Frames::flush_part() {
 }
 
 void Frames::emit(const std::string& text, uint64_t lines, bool same_file) {
-  if (!file_ || (in_file_ >= calls_per_file_ && !same_file)) {
+  if (!file_ || (in_file_ >= options_.calls_per_file && !same_file)) {
     if (file_) file_->close();
     char name[32];
     snprintf(name, sizeof name, "frames_%03zu.c", files_.size());
@@ -180,7 +183,7 @@ void Frames::emit(const std::string& text, uint64_t lines, bool same_file) {
   in_file_ += lines;
 }
 
-std::string Frames::end() {
+std::string Frames::finish() {
   if (parts_done_ == 0 && parts_.empty()) {
     Hash128 hash = hash_of(part_);
     auto [it, fresh] = seen_.try_emplace(hash, name_);
@@ -225,36 +228,42 @@ void Frames::close() {
   file_.reset();
 }
 
-void FrameList::add(const std::string& function, bool in_setup, bool whole) {
-  if (in_setup)
-    setup += "  " + function + "();\n";
-  else if (whole)
-    functions.push_back(function);
-  else
-    rest = function;
+void Frames::end(bool whole) {
+  if (open_) {
+    const std::string function = finish();
+    if (in_setup_)
+      setup_ += "  " + function + "();\n";
+    else if (whole)
+      functions_.push_back(function);
+    else
+      rest_ = function;
+  }
+  open_ = false;
+  ++frame_;
 }
 
-void write_frame_list(File& file, const FrameList& list, uint64_t first_frame) {
+void Frames::write_list() const {
   std::set<std::string> declared;
   std::string table, declarations;
-  for (auto& f : list.functions) {
+  for (auto& f : functions_) {
     if (declared.insert(f).second) declarations += "void " + f + "(void);\n";
     table += "  " + f + ",\n";
   }
-  if (!list.rest.empty() && declared.insert(list.rest).second) declarations += "void " + list.rest + "(void);\n";
-  std::string setup_declarations;
-  for (size_t at = 0; at < list.setup.size();) {
-    size_t end = list.setup.find("();", at);
-    if (end == list.setup.npos) break;
-    std::string name = list.setup.substr(at + 2, end - at - 2);
+  if (!rest_.empty() && declared.insert(rest_).second) declarations += "void " + rest_ + "(void);\n";
+  for (size_t at = 0; at < setup_.size();) {
+    size_t end = setup_.find("();", at);
+    if (end == setup_.npos) break;
+    std::string name = setup_.substr(at + 2, end - at - 2);
     if (declared.insert(name).second) declarations += "void " + name + "(void);\n";
-    at = list.setup.find('\n', end) + 1;
+    at = setup_.find('\n', end) + 1;
   }
-  file.put(
-      "/* Which function plays which frame. */\n" + declarations + "\nstatic void (*const play_frames[])(void) = {\n" +
-      (table.empty() ? "  0,\n" : table) + "};\nenum { PLAY_FRAMES = " + std::to_string(list.functions.size()) +
-      ", PLAY_FIRST_FRAME = " + std::to_string(first_frame) + " };\n\nstatic void play_setup(void) {\n" + list.setup +
-      "}\nstatic void play_rest(void) {\n" + (list.rest.empty() ? "" : "  " + list.rest + "();\n") + "}\n");
+  File file(folder_ + "/frame_list.h");
+  file.put("/* Which function plays which frame. */\n" + declarations +
+           "\nstatic void (*const play_frames[])(void) = {\n" + (table.empty() ? "  0,\n" : table) +
+           "};\nenum { PLAY_FRAMES = " + std::to_string(functions_.size()) +
+           ", PLAY_FIRST_FRAME = " + std::to_string(options_.first_frame) + " };\n\nstatic void play_setup(void) {\n" +
+           setup_ + "}\nstatic void play_rest(void) {\n" + (rest_.empty() ? "" : "  " + rest_ + "();\n") + "}\n");
+  file.close();
 }
 
 }  // namespace dt::c

@@ -59,39 +59,51 @@ class Texts {
 std::string literal(std::string_view text, std::string_view indent);  // lines of a string literal
 std::string quoted(std::string_view text);                            // one literal on one line
 
-// The functions of frames. Lines come in; functions of at most `calls_per_function` lines go out, to files of about
-// `calls_per_file`. A frame whose text was written before is not written again.
+struct Options {
+  uint32_t calls_per_file = 20000, calls_per_function = 1000;
+  uint64_t first_frame = 0, end_frame = 0;  // end 0: all
+};
+
+// The functions of frames, one after the other. Lines come in; functions of at most `calls_per_function` lines go out,
+// to files of about `calls_per_file`. A frame whose text was written before is not written again. Frames before the
+// first one that is wanted are its set-up.
 class Frames {
  public:
-  Frames(std::string folder, uint32_t calls_per_file, uint32_t calls_per_function);
-  void begin(std::string name, std::string comment);
+  Frames(std::string folder, const Options& options, std::vector<uint64_t> ends)
+      : folder_(std::move(folder)), options_(options), ends_(std::move(ends)) {}
+  // Begins the function of the frame that the call is in. False: it has begun.
+  bool begin(uint64_t call);
   void line(std::string_view text);
-  // The name of the function that plays it: of an earlier one where they are the same.
-  std::string end();
+  void end(bool whole);  // `whole`: the recording has the frame's end
+  bool are_done() const { return options_.end_frame && frame_ >= options_.end_frame; }
+  bool have_ends() const { return !ends_.empty(); }
+  bool end_at(uint64_t call) const { return frame_ < ends_.size() && ends_[frame_] == call; }
+  bool is_open() const { return open_; }
+  bool in_setup() const { return in_setup_; }
   void close();
+  void write_list() const;  // frame_list.h: which function plays which frame
+  size_t count() const { return functions_.size(); }
   const std::vector<std::string>& files() const { return files_; }
   uint64_t repeated() const { return repeated_; }
 
  private:
   void flush_part();
   void emit(const std::string& text, uint64_t lines, bool same_file = false);
+  // The name of the function that plays the frame: of an earlier one where they are the same.
+  std::string finish();
   std::string folder_, name_, comment_, part_;
-  uint32_t calls_per_file_, calls_per_function_;
+  Options options_;
+  std::vector<uint64_t> ends_;
+  uint64_t frame_ = 0;
+  bool open_ = false, in_setup_ = false;
   std::vector<std::pair<std::string, uint64_t>> parts_;  // texts of whole functions still to be written, lines
   uint64_t part_lines_ = 0, pending_lines_ = 0, in_file_ = 0, parts_done_ = 0, repeated_ = 0;
   std::unique_ptr<File> file_;
   std::vector<std::string> files_;
   std::map<Hash128, std::string> seen_;
+  std::vector<std::string> functions_;  // of frames, in their order
+  std::string setup_, rest_;            // lines that call those before; the function of what comes behind
 };
-
-// Functions of frames in their order, lines that call those before the first one, the function of what comes behind.
-struct FrameList {
-  std::vector<std::string> functions;
-  std::string setup, rest;
-  // Takes a function that `Frames::end` names; `whole`: the recording has the frame's end.
-  void add(const std::string& function, bool in_setup, bool whole);
-};
-void write_frame_list(File& file, const FrameList& list, uint64_t first_frame);
 
 Hash128 hash_of(std::string_view content);
 

@@ -56,34 +56,18 @@ const char* const OWN_FUNCTIONS[] = {"vkAllocateCommandBuffers",
 }  // namespace
 
 VulkanExporter::VulkanExporter(const Trace& trace, std::string folder, const Options& options)
-    : Arguments(trace), folder_(std::move(folder)), options_(options), mapping_(play::map_functions(trace)),
-      data_(folder_), frames_(folder_, options.calls_per_file, options.calls_per_function),
-      values_(*this, trace.signatures, data_), late_(trace.threads.size() > 1),
-      used_(std::begin(OWN_FUNCTIONS), std::end(OWN_FUNCTIONS)) {
-  ends_ = trace.frames()->ends;
+    : Arguments(trace), folder_(std::move(folder)), mapping_(play::map_functions(trace)), data_(folder_),
+      frames_(folder_, options, trace.frames()->ends), values_(*this, trace.signatures, data_),
+      late_(trace.threads.size() > 1), used_(std::begin(OWN_FUNCTIONS), std::end(OWN_FUNCTIONS)) {
   size::g_secondary.clear();
   choose_handlers();
 }
 
 // ---- walking ------------------------------------------------------------------------------------
 
-void VulkanExporter::begin_frame() {
-  if (frame_open_) return;
-  frame_open_ = true;
-  in_setup_ = frame_ < options_.first_frame;
-  frame_name_ = in_setup_                                ? "setup_" + std::to_string(frame_)
-                : frame_ < ends_.size() || ends_.empty() ? "frame_" + std::to_string(frame_)
-                                                         : "after_frames";
-  frames_.begin(frame_name_, "recorded calls from " + std::to_string(seq_) + " on");
-}
-
 void VulkanExporter::end_frame(bool whole) {
-  if (frame_open_) {
-    if (whole && !in_setup_) line("host_frame(play_current);");
-    frame_list_.add(frames_.end(), in_setup_, whole);
-  }
-  frame_open_ = false;
-  ++frame_;
+  if (whole && !frames_.in_setup()) line("host_frame(play_current);");
+  frames_.end(whole);
 }
 
 void VulkanExporter::record(play::Decoded* chunk, uint32_t number) {
@@ -92,7 +76,7 @@ void VulkanExporter::record(play::Decoded* chunk, uint32_t number) {
   const play::Columns& columns = chunk->columns[f];
   rooms_.clear();
   held_.clear();
-  begin_frame();
+  frames_.begin(seq_);
   if (known == -1) return tap_record(chunk, number);
   if (known < 0) {
     const std::string called = columns.function ? columns.function->name : "a function without a name";
@@ -110,7 +94,7 @@ void VulkanExporter::record(play::Decoded* chunk, uint32_t number) {
     }
   }
   running_ = "";
-  if (frame_ < ends_.size() && ends_[frame_] == seq_) end_frame(true);
+  if (frames_.end_at(seq_)) end_frame(true);
 }
 
 void VulkanExporter::call(Call& c) {
@@ -356,7 +340,7 @@ void VulkanExporter::write_tables() {
   variables_.write(folder_);
   data_.close();
   frames_.close();
-  File functions(folder_ + "/functions.h"), loader(folder_ + "/functions.c"), list(folder_ + "/frame_list.h");
+  File functions(folder_ + "/functions.h"), loader(folder_ + "/functions.c");
   functions.put(
       "/* The functions that the recording calls, and nothing else: found when there is an instance. */\n"
       "#ifndef PLAY_FUNCTIONS_H\n#define PLAY_FUNCTIONS_H\n#include \"play.h\"\n\n");
@@ -369,8 +353,8 @@ void VulkanExporter::write_tables() {
   }
   functions.put("\n#endif\n");
   loader.put("\nvoid play_load_functions(VkInstance instance) {\n" + load + "}\n");
-  write_frame_list(list, frame_list_, options_.first_frame);
-  for (File* file : {&functions, &loader, &list}) file->close();
+  frames_.write_list();
+  for (File* file : {&functions, &loader}) file->close();
 }
 
 std::string VulkanExporter::run() {
@@ -381,18 +365,18 @@ std::string VulkanExporter::run() {
   uint32_t number = 0;
   auto again = [&](play::Decoded* of, uint32_t late) { record(of, late); };
   const Work work(trace_.generation);
-  while (feed.next(chunk, number, seq_) && (!options_.end_frame || frame_ < options_.end_frame)) {
+  while (feed.next(chunk, number, seq_) && !frames_.are_done()) {
     if (seq_ % 256 == 0) work.check(), trace_.done = seq_;
     if (!late_.empty()) late_.play(chunk->open->entries()[number], chunk->thread, seq_, again);
     if (!late_.keep(feed, chunk, number, seq_)) record(chunk, number);
   }
   late_.play(UINT64_MAX, 0, seq_, again);
-  if (frame_open_) end_frame(ends_.empty());
+  if (frames_.is_open()) end_frame(!frames_.have_ends());
   write_tables();
   for (auto& problem : feed.problems()) ++left_out_[problem];
   std::string text;
   JsonWriter json(text);
-  json.object().put("frames", frame_list_.functions.size()).put("repeated", frames_.repeated());
+  json.object().put("frames", frames_.count()).put("repeated", frames_.repeated());
   json.values("files", frames_.files()).put("data_bytes", data_.bytes()).put("arrays", data_.count());
   json.put("sources", 0).put("gl", false).put("es", false).put("vg", false).put("vulkan", true);
   json.object("left_out");

@@ -46,7 +46,6 @@ class VulkanExporter final : vk::Arguments, VulkanValues::Host {
   std::string array_text(Call& c, int i, const Field& field);
   std::string template_text(Call& c, int i);
   int64_t count(const Call& c, int i) const;
-  void begin_frame();
   void end_frame(bool whole);
   void line(const std::string& text) { frames_.line(text); }
   void write_tables();
@@ -106,7 +105,6 @@ class VulkanExporter final : vk::Arguments, VulkanValues::Host {
   void query_results(Call& c);
 
   std::string folder_;
-  Options options_;
   std::vector<play::Mapping> mapping_;
   std::unordered_map<uint16_t, Handler> handlers_;
   Variables variables_;
@@ -123,11 +121,6 @@ class VulkanExporter final : vk::Arguments, VulkanValues::Host {
   vk::LateWaits late_;
   std::set<std::string> used_;  // functions
   std::map<std::string, uint64_t> left_out_;
-  FrameList frame_list_;
-  std::vector<uint64_t> ends_;
-  std::string frame_name_;
-  uint64_t frame_ = 0;
-  bool in_setup_ = false, frame_open_ = false;
 };
 
 }  // namespace dt::c
