@@ -173,7 +173,6 @@ void Copy::put(const Edit* edit, bool keep, const std::vector<uint64_t>& marks) 
       if (mark < marks.size() && marks[mark]) maker_.mark(to, marks[mark]);
       ++mark;
       put_inserted(inserted, to, entry);
-      ++inserted_;
     }
   // The caller names images whose draws are left out: a comparison would use a picture that nobody drew.
   if (source_.keep_images && !bit(source_.keep_images, walker_->seq))
@@ -212,16 +211,10 @@ void Copy::put(const Edit* edit, bool keep, const std::vector<uint64_t>& marks) 
   }
 }
 
-void Copy::finish(const std::vector<uint64_t>& marks) {
+void Copy::finish() {
   if (const Edit* edit = this->edit(trace_.calls)) {
     if (!maker_.calls()) throw Error(DT_E_ARGUMENT, "a call cannot be put into a trace without calls");
-    size_t mark = 0;
-    for (auto& inserted : edit->before) {
-      if (mark < marks.size() && marks[mark]) maker_.mark(last_lane(), marks[mark]);
-      ++mark;
-      put_inserted(inserted, last_lane(), last_entry);
-      ++inserted_;
-    }
+    for (auto& inserted : edit->before) put_inserted(inserted, last_lane(), last_entry);
     if (!edit->changes.empty()) throw Error(DT_E_ARGUMENT, "no call " + std::to_string(trace_.calls));
   }
   for (auto& state : threads_) {
@@ -370,16 +363,17 @@ uint32_t Copy::duration_ns(OpenChunk& chunk, uint32_t record, uint64_t& long_ns)
 void Copy::look_at_records(OpenChunk& chunk, ThreadState& state, uint32_t end) {
   if (chunk.info.in_thread > state.chunk_in_thread) advance(chunk.info.thread, chunk.info.in_thread);
   if (chunk.info.in_thread != state.chunk_in_thread) return;
-  if (!chunk.plain()) {
-    auto& order = chunk.order();
-    for (; state.record < end; ++state.record) {
-      if (chunk.info.functions[order[state.record]].tap())
-        wait(chunk, state, state.record);
-      else
-        std::erase_if(state.waiting, [](auto& w) { return w.with_next; });  // of a call that is not walked to
-    }
-  }
+  if (!chunk.plain()) wait_all(chunk, state, end);
   state.record = end;
+}
+
+void Copy::wait_all(OpenChunk& chunk, ThreadState& state, uint32_t end) {
+  auto& order = chunk.order();
+  for (; state.record < end; ++state.record)
+    if (chunk.info.functions[order[state.record]].tap())
+      wait(chunk, state, state.record);
+    else
+      std::erase_if(state.waiting, [](auto& w) { return w.with_next; });  // of a call that is not walked to
 }
 
 void Copy::advance(uint32_t thread, size_t to) {
@@ -388,18 +382,11 @@ void Copy::advance(uint32_t thread, size_t to) {
   while (state.chunk_in_thread < to && state.chunk_in_thread < own.size()) {
     size_t index = own[state.chunk_in_thread];
     auto& info = trace_.calls_chunks[index];
-    if (state.record < info.meta.records && info.meta.records > info.meta.calls) {
+    if (state.record < info.meta.records && info.meta.records > info.meta.calls)
       if (OpenChunk* chunk = walker_->at(index)) {
-        auto& order = chunk->order();
-        for (; state.record < info.meta.records; ++state.record) {
-          if (info.functions[order[state.record]].tap())
-            wait(*chunk, state, state.record);
-          else
-            std::erase_if(state.waiting, [](auto& w) { return w.with_next; });
-        }
+        wait_all(*chunk, state, info.meta.records);
         walker_->forget(index);
       }
-    }
     ++state.chunk_in_thread;
     state.record = 0;
   }
@@ -431,7 +418,7 @@ void Copy::wait(OpenChunk& chunk, ThreadState& state, uint32_t record) {
   if (id == DT_FN_NATIVE) {
     for (auto& p : to.params)
       if (p.name == "kind" && p.has_data()) {
-        const std::string_view kind = w.row.payloads[static_cast<size_t>(p.payload)].bytes;
+        const std::string_view kind = w.row.payload(p).bytes;
         w.with_next = (w.image = kind.substr(0, 5) == "frame") || kind == "front";
       }
   }
@@ -448,10 +435,8 @@ void Copy::wait(OpenChunk& chunk, ThreadState& state, uint32_t record) {
     std::erase_if(state.waiting, [](auto& other) { return other.id == DT_FN_CONTEXT; });
     if (context_shift)
       for (auto& p : to.params)
-        if ((p.name == "context" || p.name == "id" || p.name == "share_group") && p.slot >= 0 && !p.wide) {
-          auto& v = w.row.w4[static_cast<size_t>(p.slot)];
-          if (v) v += context_shift;
-        }
+        if ((p.name == "context" || p.name == "id" || p.name == "share_group") && p.slot >= 0 && !p.wide)
+          if (uint64_t v = w.row.get(p)) w.row.set(p, v + context_shift);
   }
   state.waiting.push_back(std::move(w));
 }
@@ -482,15 +467,16 @@ void Copy::emit(ThreadState& state) {
     if (w.id == DT_FN_CONTEXT)
       for (auto& p : w.of->to->params)
         if ((p.name == "context" || p.name == "id") && p.slot >= 0 && !p.wide)
-          maker_.note_context(state.lane, w.row.w4[static_cast<size_t>(p.slot)]);
+          maker_.note_context(state.lane, static_cast<uint32_t>(w.row.get(p)));
   }
   state.waiting.clear();
 }
 
 void Copy::put_inserted(const Inserted& inserted, size_t lane, uint64_t entry) {
   const Function* f = maker_.function(inserted.function);
-  row_.w8.assign(f->w8, 0), row_.w4.assign(f->w4, 0), row_.payloads.assign(f->descriptors.size(), {});
+  row_.clear(*f);
   store_.clear();
+  ++inserted_;
   f = apply(inserted.changes, f, "the inserted " + f->name);
   maker_.add(lane, *f, false, row_, entry, DT_NO_DURATION, 0, NO_ORIGIN);
 }
@@ -512,22 +498,12 @@ const Function* Copy::apply(const std::vector<const dt_change*>& changes, const 
                                      (names.empty() ? "" : " (it has " + names + ")"));
     }
     auto set = [&](uint64_t value) {
-      if (field->slot < 0) return;
-      if (field->wide)
-        row_.w8[static_cast<size_t>(field->slot)] = value;
-      else
-        row_.w4[static_cast<size_t>(field->slot)] = static_cast<uint32_t>(value);
-    };
-    auto pointer = [&] {
-      return field->slot < 0 ? 1
-             : field->wide   ? row_.w8[static_cast<size_t>(field->slot)]
-                             : row_.w4[static_cast<size_t>(field->slot)];
+      if (field->slot >= 0) row_.set(*field, value);
     };
     switch (c->what) {
       case DT_CHANGE_VALUE:
         if (field->has_data())
-          row_.payloads[static_cast<size_t>(field->payload)] = {
-              c->value ? unsigned{DT_DATA_OFFSET} : unsigned{DT_DATA_NONE}, 0, {}};
+          row_.payload(*field) = {c->value ? unsigned{DT_DATA_OFFSET} : unsigned{DT_DATA_NONE}, 0, {}};
         if (field->slot < 0 && field->has_data())
           throw Error(DT_E_ARGUMENT, where + ": " + field->name + " of " + f->name + " is an array: give it content");
         set(c->value);
@@ -537,13 +513,13 @@ const Function* Copy::apply(const std::vector<const dt_change*>& changes, const 
       case DT_CHANGE_BLOB: {
         if (!field->has_data())
           throw Error(DT_E_ARGUMENT, where + ": " + field->name + " of " + f->name + " is no array");
-        Payload& p = row_.payloads[static_cast<size_t>(field->payload)];
+        Payload& p = row_.payload(*field);
         if (c->what == DT_CHANGE_NULL) {
           p = {};
           set(0);
           break;
         }
-        if (!pointer()) set(16);  // any address: replay does not follow it
+        if (field->slot >= 0 && !row_.get(*field)) row_.set(*field, 16);  // any address: replay does not follow it
         std::string_view bytes(reinterpret_cast<const char*>(c->data), c->bytes);
         if (c->what == DT_CHANGE_BLOB) {
           Hash128 hash;
@@ -575,19 +551,12 @@ const Function* Copy::apply(const std::vector<const dt_change*>& changes, const 
 
 const Function* Copy::become(const Function* from, const Function* to) {
   Row row;
-  row.w8.assign(to->w8, 0), row.w4.assign(to->w4, 0), row.payloads.assign(to->descriptors.size(), {});
+  row.clear(*to);
   for (auto& p : to->params)
     for (auto& q : from->params) {
       if (p.name != q.name) continue;
-      if (p.slot >= 0 && q.slot >= 0) {
-        uint64_t v = q.wide ? row_.w8[static_cast<size_t>(q.slot)] : row_.w4[static_cast<size_t>(q.slot)];
-        if (p.wide)
-          row.w8[static_cast<size_t>(p.slot)] = v;
-        else
-          row.w4[static_cast<size_t>(p.slot)] = static_cast<uint32_t>(v);
-      }
-      if (p.has_data() && q.has_data())
-        row.payloads[static_cast<size_t>(p.payload)] = row_.payloads[static_cast<size_t>(q.payload)];
+      if (p.slot >= 0 && q.slot >= 0) row.set(p, row_.get(q));
+      if (p.has_data() && q.has_data()) row.payload(p) = row_.payload(q);
     }
   row_ = std::move(row);
   return to;

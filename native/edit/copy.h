@@ -115,7 +115,7 @@ class Copy {
   void put(const Edit* edit, bool keep, const std::vector<uint64_t>& marks);
 
   // After the last call: insertions at the end, and what the tap noted after its last call.
-  void finish(const std::vector<uint64_t>& marks);
+  void finish();
   size_t last_lane() const { return last_lane_; }
   void note_last(size_t lane, uint64_t entry) { last_lane_ = lane, last_entry = entry; }
 
@@ -143,6 +143,7 @@ class Copy {
   // that was walked to.
   void advance(uint32_t thread, size_t to);
 
+  void wait_all(OpenChunk& chunk, ThreadState& state, uint32_t end);
   void wait(OpenChunk& chunk, ThreadState& state, uint32_t record);
   void collect_stored(const dt_change& change);
   // Gives a record the content of a change, where there is one.

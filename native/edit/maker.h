@@ -26,6 +26,20 @@ struct Row {
   std::vector<uint64_t> w8;
   std::vector<uint32_t> w4;
   std::vector<Payload> payloads;  // in the order of Function::descriptors
+
+  void clear(const Function& of) {
+    w8.assign(of.w8, 0), w4.assign(of.w4, 0), payloads.assign(of.descriptors.size(), {});
+  }
+  // Of fields that have a slot.
+  uint64_t get(const Field& f) const {
+    const auto slot = static_cast<size_t>(f.slot);
+    return f.wide ? w8[slot] : w4[slot];
+  }
+  void set(const Field& f, uint64_t value) {
+    const auto slot = static_cast<size_t>(f.slot);
+    f.wide ? w8[slot] = value : w4[slot] = static_cast<uint32_t>(value);
+  }
+  Payload& payload(const Field& f) { return payloads[static_cast<size_t>(f.payload)]; }
 };
 
 class Maker {

@@ -67,10 +67,7 @@ std::vector<uint8_t> marks_needed(std::vector<std::unique_ptr<Copy>>& copies, bo
   for (auto& c : copies) own.push_back(c->walk(false)), walkers.push_back(own.back().get());
   Order order(copies, walkers, by_time);
   std::vector<uint8_t> marks;
-  struct Key {
-    uint64_t key = 0;
-  };
-  std::map<std::pair<uint32_t, uint32_t>, Key> keys;
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> keys;
   const std::pair<uint32_t, uint32_t>* last = nullptr;
   uint64_t last_key = 0, last_mark = 0;
   std::pair<uint32_t, uint32_t> last_thread;
@@ -83,22 +80,22 @@ std::vector<uint8_t> marks_needed(std::vector<std::unique_ptr<Copy>>& copies, bo
     if (count) {
       std::pair<uint32_t, uint32_t> thread{chunk.info.meta.pid, chunk.info.meta.thread + copy.thread_shift};
       uint64_t entry = copy.entry_ns(chunk, chunk.record_of(w.call));
-      Key& k = keys[thread];
+      uint64_t& key = keys[thread];
       for (size_t i = 0; i < count; ++i) {
         marks.push_back(0);
-        uint64_t natural = std::max(k.key, entry);
+        uint64_t natural = std::max(key, entry);
         bool in_place = !last || thread == last_thread ||
                         (!all && (natural > last_key || (natural == last_key && thread > last_thread)));
         if (!in_place) {
           if (!marks[marks.size() - 2]) {
             marks[marks.size() - 2] = 1;
             last_mark = std::max(last_key, last_mark + 1);
-            keys[last_thread].key = last_mark;
+            keys[last_thread] = last_mark;
           }
           marks.back() = 1;
           natural = last_mark = std::max(natural, last_mark + 1);
         }
-        k.key = last_key = natural;
+        key = last_key = natural;
         last_thread = thread;
         last = &last_thread;
       }
@@ -309,7 +306,7 @@ std::string attempt(const std::vector<Source>& sources, const Provenance& origin
   auto finish = [&](size_t s) {
     if (s == SIZE_MAX || finished[s]) return;
     finished[s] = true;
-    copies[s]->finish({});
+    copies[s]->finish();
   };
   for (size_t s; (s = order.next()) != SIZE_MAX;) {
     if (!options.by_time && last != s) finish(last);
