@@ -114,6 +114,16 @@ std::span<const char> text_chunk(ChunkBuffer& out, uint16_t type, std::string_vi
   return out.seal(type, sizeof block);
 }
 
+std::span<const char> blobs_chunk(ChunkBuffer& out, std::span<const dt_blob_entry> entries, std::string_view stored) {
+  out.clear();
+  const dt_blobs_meta meta{static_cast<uint32_t>(entries.size()), 0};
+  out.put(&meta, sizeof meta);
+  out.put(entries.data(), entries.size_bytes());
+  const auto meta_bytes = static_cast<uint32_t>(out.payload_bytes());
+  out.put(stored.data(), stored.size());
+  return out.seal(DT_TYPE_BLOBS, meta_bytes);
+}
+
 bool open_block(const dt_block& block, std::span<const char> stored, uint64_t raw_limit, std::string* raw) {
   if (block.stored_bytes != stored.size() || block.raw_bytes > raw_limit) return false;
   if (block.codec == DT_CODEC_STORE) {

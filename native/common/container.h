@@ -51,6 +51,9 @@ dt_block put_block(ChunkBuffer& out, std::string_view raw, uint16_t kind, int le
 // A whole chunk of one block: dt_block, then the (compressed) text. For signatures and annotations.
 std::span<const char> text_chunk(ChunkBuffer& out, uint16_t type, std::string_view text);
 
+// A whole chunk of contents, with their stored bytes one behind the other.
+std::span<const char> blobs_chunk(ChunkBuffer& out, std::span<const dt_blob_entry> entries, std::string_view stored);
+
 // Decompress one block; false when the bytes are not what the block says. `raw_limit`: largest raw size accepted.
 bool open_block(const dt_block& block, std::span<const char> stored, uint64_t raw_limit, std::string* raw);
 

@@ -7,12 +7,11 @@
 #include "../core/arrow.h"
 #include "../core/calls.h"
 #include "../core/text.h"
+#include "copy.h"
 #include "vulkan_check.h"
 
 namespace dt::edit {
 namespace {
-
-bool is_set(const uint8_t* bits, uint64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
 
 // The parameters of a function that name objects, and whether it makes or only uses them.
 struct Uses {
@@ -71,42 +70,26 @@ class Checker {
     auto* function = trace_.signatures.by_id(chunk.info.functions[f].id());
     if (!function) return;
     const Uses& u = uses_[static_cast<size_t>(function->index)];
-    bool kept = is_set(keep_, seq);
+    bool kept = bit(keep_, seq);
     uint32_t thread = chunk.info.thread;
     if (function->api == "vk") {
       vulkan::VulkanCall call(trace_, chunk.columns(f), chunk.ordinals()[r], seq, thread);
       return vulkan_.call(call, kept);
     }
-    if (kept && u.gl && !current_.empty()) {
-      if (auto it = current_.find(thread); it != current_.end()) {
-        say(seq, *function, it->second, "the context it was made in is not made current");
-        current_.erase(it);
-      }
-    }
+    if (kept && u.gl) end(current_, thread, {seq, function}, kept, "the context it was made in is not made current");
     if (!u.wanted) return;
     auto& columns = chunk.columns(f);
     uint32_t i = chunk.ordinals()[r];
     objects(columns, i, u, seq, *function, kept);
-    if (u.begin) {
-      if (kept)
-        open_begin_.erase(thread);
-      else
-        open_begin_[thread] = {seq, function};
+    const Missing here{seq, function};
+    if (u.begin) begin(open_begin_, thread, here, kept);
+    if (u.end) end(open_begin_, thread, here, kept, "what it ends is not begun");
+    if (u.map || u.unmap) {
+      const std::pair key{chunk.context(r), u.key && u.key->slot >= 0 ? columns.raw(*u.key, i) : 0};
+      if (u.map) begin(maps_, key, here, kept);
+      if (u.unmap) end(maps_, key, here, kept, "the buffer is not mapped");
     }
-    if (u.end) {
-      if (auto it = open_begin_.find(thread); it != open_begin_.end()) {
-        if (kept) say(seq, *function, it->second, "what it ends is not begun");
-        open_begin_.erase(it);
-      }
-    }
-    if (u.map || u.unmap)
-      mapping({chunk.context(r), u.key && u.key->slot >= 0 ? columns.raw(*u.key, i) : 0}, u, seq, *function, kept);
-    if (u.make_current) {
-      if (kept)
-        current_.erase(thread);
-      else
-        current_[thread] = {seq, function};
-    }
+    if (u.make_current) begin(current_, thread, here, kept);
   }
   // The breaks, in the order of the calls, as JSON.
   std::string json();
@@ -119,9 +102,23 @@ class Checker {
     }
     broken_.push_back({seq, m.seq, f.name, m.function->name, std::move(text)});
   }
+  // What a call begins is missing where the call goes. What it ends should not be.
+  template <class Map>
+  static void begin(Map& missing, const typename Map::key_type& key, const Missing& call, bool kept) {
+    if (kept)
+      missing.erase(key);
+    else
+      missing.insert_or_assign(key, call);
+  }
+  template <class Map>
+  void end(Map& missing, const typename Map::key_type& key, const Missing& call, bool kept, const char* text) {
+    auto it = missing.find(key);
+    if (it == missing.end()) return;
+    if (kept) say(call.seq, *call.function, it->second, text);
+    missing.erase(it);
+  }
   void objects(const FunctionColumns& columns, uint32_t i, const Uses& u, uint64_t seq, const Function& function,
                bool kept);
-  void mapping(std::pair<uint32_t, uint64_t> key, const Uses& u, uint64_t seq, const Function& function, bool kept);
 
   const Trace& trace_;
   const uint8_t* keep_;
@@ -142,28 +139,13 @@ void Checker::objects(const FunctionColumns& columns, uint32_t i, const Uses& u,
       if (!name) continue;
       auto key = std::make_pair(p->object_class, name);
       if (made) {
-        if (kept)
-          missing_.erase(key);
-        else
-          missing_.insert_or_assign(key, Missing{seq, &function});
+        begin(missing_, key, {seq, &function}, kept);
       } else if (auto it = missing_.find(key); it != missing_.end()) {
         if (kept && !u.deletes)
           say(seq, function, it->second, p->object_class + " " + std::to_string(name) + " is not made");
         // Once each: what follows has the same cause.
         if (kept || u.deletes) missing_.erase(it);
       }
-    }
-  }
-}
-
-void Checker::mapping(std::pair<uint32_t, uint64_t> key, const Uses& u, uint64_t seq, const Function& function,
-                      bool kept) {
-  if (u.map && !kept) maps_[key] = {seq, &function};
-  if (u.map && kept) maps_.erase(key);
-  if (u.unmap) {
-    if (auto it = maps_.find(key); it != maps_.end()) {
-      if (kept) say(seq, function, it->second, "the buffer is not mapped");
-      maps_.erase(it);
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace dt::edit {
 namespace {
@@ -113,12 +114,7 @@ Hash128 Maker::put_content(std::string_view content) {
 void Maker::flush_blobs() {
   if (blob_entries_.empty()) return;
   ChunkBuffer chunk;
-  dt_blobs_meta meta{static_cast<uint32_t>(blob_entries_.size()), 0};
-  chunk.put(&meta, sizeof meta);
-  chunk.put(blob_entries_.data(), blob_entries_.size() * sizeof(dt_blob_entry));
-  auto meta_bytes = static_cast<uint32_t>(chunk.payload_bytes());
-  chunk.put(blob_bytes_.data(), blob_bytes_.size());
-  append(chunk.seal(DT_TYPE_BLOBS, meta_bytes));
+  append(blobs_chunk(chunk, blob_entries_, blob_bytes_));
   blob_entries_.clear();
   blob_bytes_.clear();
 }
@@ -259,22 +255,15 @@ size_t Maker::columns(const Local& l, std::string& to) {
   size_t start = to.size(), fixed = l.count * (8ul * l.w8.size() + 4ul * l.w4.size());
   to.resize(start + fixed);
   char* at = to.data() + start;
-  for (auto& column : l.w8) {
-    uint64_t before = 0;
-    for (uint64_t v : column) {
-      uint64_t d = v - before;
-      before = v;
-      memcpy(at, &d, 8), at += 8;
+  auto put = [&at]<class T>(const std::vector<T>& column) {
+    T before = 0;
+    for (T v : column) {
+      const T difference = v - std::exchange(before, v);
+      memcpy(at, &difference, sizeof difference), at += sizeof difference;
     }
-  }
-  for (auto& column : l.w4) {
-    uint32_t before = 0;
-    for (uint32_t v : column) {
-      uint32_t d = v - before;
-      before = v;
-      memcpy(at, &d, 4), at += 4;
-    }
-  }
+  };
+  for (auto& column : l.w8) put(column);
+  for (auto& column : l.w4) put(column);
   for (auto& payload : l.payloads) to += payload;
   return to.size() - start;
 }

@@ -133,12 +133,7 @@ void Restored::add(const Hash128& hash, std::string_view raw, std::string_view f
 void Restored::flush() {
   if (entries_.empty()) return;
   ChunkBuffer chunk;
-  const dt_blobs_meta meta{static_cast<uint32_t>(entries_.size()), 0};
-  chunk.put(&meta, sizeof meta);
-  chunk.put(entries_.data(), entries_.size() * sizeof(dt_blob_entry));
-  const auto meta_bytes = static_cast<uint32_t>(chunk.payload_bytes());
-  chunk.put(stored_.data(), stored_.size());
-  must(file_.append(chunk.seal(DT_TYPE_BLOBS, meta_bytes)));
+  must(file_.append(blobs_chunk(chunk, entries_, stored_)));
   entries_.clear();
   stored_.clear();
 }
