@@ -254,7 +254,7 @@ void Import::flush_memory(const Call& call) {
 
 // gl...Pointer with what stands there: apitrace writes it before a draw that reads client memory.
 void Import::array_pointer(const Plan& plan, const Call& call) {
-  const FunctionSig& sig = reader_.function(call.function);
+  const ListSig& sig = reader_.function(call.function);
   int pointer = -1;
   std::vector<uint64_t> shape;
   std::string key = sig.name;
@@ -265,7 +265,7 @@ void Import::array_pointer(const Plan& plan, const Call& call) {
       shape.push_back(argument(call, i));
   }
   if (pointer < 0 || call.arguments[static_cast<size_t>(pointer)] < 0) return write(call, 0);
-  if (sig.arguments[0] == "index" && !shape.empty()) key += ":" + std::to_string(shape[0]);
+  if (sig.members[0] == "index" && !shape.empty()) key += ":" + std::to_string(shape[0]);
   Thread& thread = threads_[call.thread];
   if (sig.name.find("TexCoord") != std::string::npos)
     key +=

@@ -57,19 +57,19 @@ Special special_of(const std::string& name, const Plan& plan) {
   return Special::none;
 }
 
-void Import::plan_known(Plan& plan, const FunctionSignature& function, const FunctionSig& sig) {
+void Import::plan_known(Plan& plan, const FunctionSignature& function, const ListSig& sig) {
   plan.function = &function;
   plan.has_result = function.result != nullptr;
   if (plan.has_result) plan.result = place_of(*function.result);
-  plan.arguments.resize(sig.arguments.size());
-  const bool by_position = sig.arguments.size() == function.parameters.size();
-  for (size_t i = 0; i < sig.arguments.size(); i++) {
+  plan.arguments.resize(sig.members.size());
+  const bool by_position = sig.members.size() == function.parameters.size();
+  for (size_t i = 0; i < sig.members.size(); i++) {
     const ValueSignature* parameter = nullptr;
     if (by_position)
       parameter = &function.parameters[i];
     else
       for (const ValueSignature& p : function.parameters)
-        if (p.name == sig.arguments[i]) parameter = &p;
+        if (p.name == sig.members[i]) parameter = &p;
     if (parameter)
       plan.arguments[i] = place_of(*parameter);
     else
@@ -125,7 +125,7 @@ std::string Import::made_value(const Call& call, int32_t at, uint16_t* w8, uint1
   }
 }
 
-void Import::plan_made(Plan& plan, const Call& call, const FunctionSig& sig) {
+void Import::plan_made(Plan& plan, const Call& call, const ListSig& sig) {
   plan.made = true;
   if (unknown_ >= MOST_UNKNOWN_FUNCTIONS || next_id_ >= DT_FN_FIRST_TAP) {
     note("calls of unknown functions left out: there are more of them than a trace can have");
@@ -135,8 +135,8 @@ void Import::plan_made(Plan& plan, const Call& call, const FunctionSig& sig) {
   uint16_t w8 = 0, w4 = 0;
   std::string groups, lines;
   if (call.result >= 0) lines += made_value(call, call.result, &w8, &w4, "R\t", &groups);
-  for (size_t i = 0; i < sig.arguments.size(); i++)
-    lines += made_value(call, call.arguments[i], &w8, &w4, ("P\t" + word(sig.arguments[i]) + "\t").c_str(), &groups);
+  for (size_t i = 0; i < sig.members.size(); i++)
+    lines += made_value(call, call.arguments[i], &w8, &w4, ("P\t" + word(sig.members[i]) + "\t").c_str(), &groups);
   const std::string& name = sig.name;
   const char* api = name.starts_with("glX")   ? "glx"
                     : name.starts_with("egl") ? "egl"
@@ -156,7 +156,7 @@ Plan& Import::plan(const Call& call) {
   auto& plan = plans_[call.function];
   if (plan) return *plan;
   plan = std::make_unique<Plan>();
-  const FunctionSig& sig = reader_.function(call.function);
+  const ListSig& sig = reader_.function(call.function);
   auto it = by_name_.find(sig.name);
   if (it != by_name_.end() && !sig.name.starts_with("dtap"))
     plan_known(*plan, *it->second, sig);

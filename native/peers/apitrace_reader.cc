@@ -25,15 +25,6 @@ enum : uint8_t { DETAIL_END, DETAIL_ARGUMENT, DETAIL_RESULT, DETAIL_THREAD, DETA
 enum : uint8_t { FRAME_END, FRAME_MODULE, FRAME_FUNCTION, FRAME_FILE, FRAME_LINE, FRAME_OFFSET };
 constexpr uint64_t FLAG_FAKE = 1;
 
-template <class T> T* known(const std::vector<std::unique_ptr<T>>& all, uint32_t id) {
-  return id < all.size() ? all[id].get() : nullptr;
-}
-template <class T> T& add(std::vector<std::unique_ptr<T>>& all, uint32_t id, std::unique_ptr<T> sig) {
-  if (all.size() <= id) all.resize(id + 1);
-  all[id] = std::move(sig);
-  return *all[id];
-}
-
 }  // namespace
 
 void ApitraceReader::bad(std::string what) const {
@@ -104,63 +95,35 @@ uint32_t ApitraceReader::id(size_t most) {
   return static_cast<uint32_t>(value);
 }
 
-uint32_t ApitraceReader::function_sig() {
+// The number of a signature. What it says stands behind the number where it is new.
+template <class Sig, class Read> uint32_t ApitraceReader::signature(Signatures<Sig>& all, Read&& read) {
   const uint32_t number_ = id(MOST_SIGNATURES);
-  if (known(functions_, number_)) return number_;
-  auto sig = std::make_unique<FunctionSig>();
-  sig->name = text(MOST_NAME);
-  const uint64_t count = number();
-  if (count > MOST_ARGUMENTS) bad("a function with " + std::to_string(count) + " arguments");
-  for (uint64_t i = 0; i < count; i++) sig->arguments.push_back(text(MOST_NAME));
-  add(functions_, number_, std::move(sig));
+  if (all.size() <= number_) all.resize(number_ + 1);
+  if (all[number_]) return number_;
+  auto sig = std::make_unique<Sig>();
+  read(*sig);
+  all[number_] = std::move(sig);
   return number_;
 }
 
-uint32_t ApitraceReader::enum_sig() {
-  const uint32_t number_ = id(MOST_SIGNATURES);
-  if (known(enums_, number_)) return number_;
-  auto sig = std::make_unique<EnumSig>();
-  for (uint64_t n = number(); n; n--) {
-    std::string name = text(MOST_NAME);
-    sig->members.emplace_back(std::move(name), typed_number());
-  }
-  add(enums_, number_, std::move(sig));
-  return number_;
+uint32_t ApitraceReader::list_sig(Signatures<ListSig>& all, const char* owner, const char* members) {
+  return signature(all, [&](ListSig& sig) {
+    sig.name = text(MOST_NAME);
+    const uint64_t count = number();
+    if (count > MOST_ARGUMENTS) bad(owner + (" with " + std::to_string(count)) + members);
+    for (uint64_t i = 0; i < count; i++) sig.members.push_back(text(MOST_NAME));
+  });
 }
 
-// Before version 3 an enum signature is one name and its value.
-uint32_t ApitraceReader::old_enum_sig() {
-  const uint32_t number_ = id(MOST_SIGNATURES);
-  if (known(enums_, number_)) return number_;
-  auto sig = std::make_unique<EnumSig>();
-  std::string name = text(MOST_NAME);
-  sig->members.emplace_back(std::move(name), typed_number());
-  add(enums_, number_, std::move(sig));
-  return number_;
-}
-
-uint32_t ApitraceReader::bitmask_sig() {
-  const uint32_t number_ = id(MOST_SIGNATURES);
-  if (known(bitmasks_, number_)) return number_;
-  auto sig = std::make_unique<EnumSig>();
-  for (uint64_t n = number(); n; n--) {
-    std::string name = text(MOST_NAME);
-    sig->members.emplace_back(std::move(name), static_cast<int64_t>(number()));
-  }
-  add(bitmasks_, number_, std::move(sig));
-  return number_;
-}
-
-uint32_t ApitraceReader::struct_sig() {
-  const uint32_t number_ = id(MOST_SIGNATURES);
-  if (known(structs_, number_)) return number_;
-  auto sig = std::make_unique<StructSig>();
-  sig->name = text(MOST_NAME);
-  const uint64_t count = number();
-  if (count > MOST_ARGUMENTS) bad("a structure with " + std::to_string(count) + " members");
-  for (uint64_t i = 0; i < count; i++) sig->members.push_back(text(MOST_NAME));
-  add(structs_, number_, std::move(sig));
-  return number_;
+uint32_t ApitraceReader::enum_sig(Signatures<EnumSig>& all) {
+  return signature(all, [&](EnumSig& sig) {
+    // Before version 3 an enum signature is one name and its value.
+    const bool mask = &all == &bitmasks_;
+    for (uint64_t n = mask || version >= 3 ? number() : 1; n; n--) {
+      std::string name = text(MOST_NAME);
+      sig.members.emplace_back(std::move(name), mask ? static_cast<int64_t>(number()) : typed_number());
+    }
+  });
 }
 
 void ApitraceReader::content(Call& call, Node& node) {
@@ -196,31 +159,21 @@ void ApitraceReader::value(Call& call, unsigned depth) {
     case Type::sint: node.value = 0 - number(); break;
     case Type::uint:
     case Type::opaque: node.value = number(); break;
-    case Type::f32: {
-      float v;
-      read(reinterpret_cast<char*>(&v), sizeof v);
-      memcpy(&node.value, &v, sizeof v);
-      break;
-    }
+    case Type::f32: read(reinterpret_cast<char*>(&node.value), 4); break;
     case Type::f64: read(reinterpret_cast<char*>(&node.value), 8); break;
     case Type::string:
     case Type::blob: content(call, node); break;
     case Type::enumerant:
-      if (version >= 3) {
-        node.sig = enum_sig();
-        node.value = static_cast<uint64_t>(typed_number());
-      } else {
-        node.sig = old_enum_sig();
-        node.value = static_cast<uint64_t>(enums_[node.sig]->members[0].second);
-      }
+      node.sig = enum_sig(enums_);
+      node.value = static_cast<uint64_t>(version >= 3 ? typed_number() : enums_[node.sig]->members[0].second);
       break;
     case Type::bitmask:
-      node.sig = bitmask_sig();
+      node.sig = enum_sig(bitmasks_);
       node.value = number();
       break;
     case Type::array: members = number(); break;
     case Type::structure:
-      node.sig = struct_sig();
+      node.sig = list_sig(structs_, "a structure", " members");
       members = structs_[node.sig]->members.size();
       break;
     case Type::repr: members = 2; break;
@@ -317,8 +270,8 @@ void ApitraceReader::enter() {
   auto call = fresh();
   call->number = next_number_++;
   call->thread = version >= 4 ? static_cast<uint32_t>(number()) : 0;
-  call->function = function_sig();
-  call->arguments.assign(functions_[call->function]->arguments.size(), -1);
+  call->function = list_sig(functions_, "a function", " arguments");
+  call->arguments.assign(functions_[call->function]->members.size(), -1);
   details(*call);
   Thread& in = thread(call->thread);
   in.calls.push_back(std::move(call));

@@ -39,14 +39,10 @@ struct Node {
   uint64_t value = 0;  // bits; for strings and blobs: where they stand in Call::bytes
 };
 
-struct FunctionSig {
-  std::string name;
-  std::vector<std::string> arguments;
-};
 struct EnumSig {
   std::vector<std::pair<std::string, int64_t>> members;
 };
-struct StructSig {
+struct ListSig {  // of a function and its arguments, or a structure
   std::string name;
   std::vector<std::string> members;
 };
@@ -72,10 +68,10 @@ class ApitraceReader {
   // A call whose end is not in the file comes with `left` false.
   const Call* next();
 
-  const FunctionSig& function(uint32_t id) const { return *functions_[id]; }
+  const ListSig& function(uint32_t id) const { return *functions_[id]; }
   const EnumSig& enums(uint32_t id) const { return *enums_[id]; }
   const EnumSig& bitmask(uint32_t id) const { return *bitmasks_[id]; }
-  const StructSig& structure(uint32_t id) const { return *structs_[id]; }
+  const ListSig& structure(uint32_t id) const { return *structs_[id]; }
   size_t functions() const { return functions_.size(); }
 
   uint64_t version = 0, semantic_version = 0;
@@ -98,11 +94,10 @@ class ApitraceReader {
   void read(char* to, size_t bytes);
   std::string text(size_t most);
   uint32_t id(size_t most);
-  uint32_t function_sig();
-  uint32_t enum_sig();
-  uint32_t old_enum_sig();
-  uint32_t bitmask_sig();
-  uint32_t struct_sig();
+  template <class Sig> using Signatures = std::vector<std::unique_ptr<Sig>>;
+  template <class Sig, class Read> uint32_t signature(Signatures<Sig>& all, Read&& read);
+  uint32_t list_sig(Signatures<ListSig>& all, const char* owner, const char* members);
+  uint32_t enum_sig(Signatures<EnumSig>& all);
   void content(Call& call, Node& node);
   void value(Call& call, unsigned depth);
   void details(Call& call);
@@ -131,9 +126,8 @@ class ApitraceReader {
   Thread* ready_ = nullptr;  // its first call is finished
   std::unique_ptr<Call> given_;
   std::vector<std::unique_ptr<Call>> spare_;
-  std::vector<std::unique_ptr<FunctionSig>> functions_;
-  std::vector<std::unique_ptr<EnumSig>> enums_, bitmasks_;
-  std::vector<std::unique_ptr<StructSig>> structs_;
+  Signatures<ListSig> functions_, structs_;
+  Signatures<EnumSig> enums_, bitmasks_;
   std::vector<bool> frames_;
 };
 

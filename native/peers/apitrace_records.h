@@ -52,8 +52,8 @@ class Import {
   void recording(const std::string& path);
   void source(JsonWriter<std::string>& out) const;
   Plan& plan(const Call& call);
-  void plan_known(Plan& plan, const FunctionSignature& function, const FunctionSig& sig);
-  void plan_made(Plan& plan, const Call& call, const FunctionSig& sig);
+  void plan_known(Plan& plan, const FunctionSignature& function, const ListSig& sig);
+  void plan_made(Plan& plan, const Call& call, const ListSig& sig);
   std::string made_value(const Call& call, int32_t node, uint16_t* w8, uint16_t* w4, const char* start,
                          std::string* groups);
   std::string group(const EnumSig& sig, bool bitmask, std::string* groups);
