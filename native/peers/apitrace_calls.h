@@ -77,6 +77,10 @@ class Export {
   void interleaved(State& s, const At& at);
   void call(uint32_t thread, const At& at, bool fake, bool returned);
   void begin(uint32_t thread, uint32_t signature, bool fake);
+  void argument(size_t number) {
+    out_.byte(DETAIL_ARGUMENT);
+    out_.number(number);
+  }
   void leave();
   void fake(uint32_t thread, const char* name, std::initializer_list<const char*> names,
             std::initializer_list<uint64_t> values);

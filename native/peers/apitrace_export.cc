@@ -45,31 +45,21 @@ void Export::leave() {
 void Export::call(uint32_t thread, const At& at, bool fake, bool returned) {
   const Function& f = at.function;
   begin(thread, signature(f), fake);
-  for (size_t p = 0; p < f.params.size(); p++) {
-    if (f.params[p].has_data() && f.params[p].out) continue;
-    out_.byte(DETAIL_ARGUMENT);
-    out_.number(p);
-    value(at, f.params[p], thread);
-  }
+  auto each = [&](bool out, auto&& put) {
+    for (size_t p = 0; p < f.params.size(); p++)
+      if ((f.params[p].has_data() && f.params[p].out) == out) argument(p), put(f.params[p]);
+  };
+  auto whole = [&](const Field& field) { value(at, field, thread); };
+  each(false, whole);
   if (!returned) {
     // Entered and never left: as apitrace's own trace of a program that died has it.
-    for (size_t p = 0; p < f.params.size(); p++) {
-      if (!f.params[p].has_data() || !f.params[p].out) continue;
-      out_.byte(DETAIL_ARGUMENT);
-      out_.number(p);
-      out_.pointer(at.columns.raw(f.params[p], at.i));
-    }
+    each(true, [&](const Field& field) { out_.pointer(at.columns.raw(field, at.i)); });
     out_.byte(DETAIL_END);
     next_call_++;
     return;
   }
   leave();
-  for (size_t p = 0; p < f.params.size(); p++) {
-    if (!f.params[p].has_data() || !f.params[p].out) continue;
-    out_.byte(DETAIL_ARGUMENT);
-    out_.number(p);
-    value(at, f.params[p], thread);
-  }
+  each(true, whole);
   if (f.result) {
     out_.byte(DETAIL_RESULT);
     value(at, *f.result, thread);
@@ -82,8 +72,7 @@ void Export::fake(uint32_t thread, const char* name, std::initializer_list<const
   begin(thread, signature(name, {names.begin(), names.end()}), true);
   size_t p = 0;
   for (const uint64_t v : values) {
-    out_.byte(DETAIL_ARGUMENT);
-    out_.number(p);
+    argument(p);
     if (p++ == 0 && v >= 0x100)
       enumerant(nullptr, static_cast<int64_t>(v));
     else
@@ -124,9 +113,9 @@ void Export::tap(OpenChunk& chunk, uint32_t record) {
       const uint64_t offset = at.value(0);
       if (offset < it->second.offset || bytes.empty()) break;
       begin(thread, signature("memcpy", {"dest", "src", "n"}), true);
-      out_.byte(DETAIL_ARGUMENT), out_.number(0), out_.pointer(it->second.address + (offset - it->second.offset));
-      out_.byte(DETAIL_ARGUMENT), out_.number(1), out_.blob(bytes);
-      out_.byte(DETAIL_ARGUMENT), out_.number(2), out_.uint(bytes.size());
+      argument(0), out_.pointer(it->second.address + (offset - it->second.offset));
+      argument(1), out_.blob(bytes);
+      argument(2), out_.uint(bytes.size());
       leave();
       out_.byte(DETAIL_END);
       break;
@@ -258,8 +247,7 @@ void Export::before(uint32_t thread, uint32_t context, const At& at) {
     }
     begin(thread, array.signature, true);
     for (size_t p = 0; p < array.arguments.size(); p++) {
-      out_.byte(DETAIL_ARGUMENT);
-      out_.number(p);
+      argument(p);
       if (p == array.pointer)
         out_.blob(bytes);
       else

@@ -66,61 +66,48 @@ bool snappy_uncompress(std::string_view block, uint64_t limit, std::string* out)
   out->resize(length);
   char* const begin = out->data();
   size_t used = 0;
-  bool whole = true;
-  while (at < end) {
-    const uint8_t tag = *at++;
-    size_t bytes, offset = 0;
-    const size_t left = static_cast<size_t>(end - at);
-    if ((tag & 3) == 0) {
-      bytes = tag >> 2;
-      if (bytes >= 60) {
-        const size_t extra = bytes - 59;
-        if (left < extra) {
-          whole = false;
-          break;
+  const bool whole = [&] {
+    while (at < end) {
+      const uint8_t tag = *at++;
+      size_t bytes, offset = 0;
+      const size_t left = static_cast<size_t>(end - at);
+      if ((tag & 3) == 0) {
+        bytes = tag >> 2;
+        if (bytes >= 60) {
+          const size_t extra = bytes - 59;
+          if (left < extra) return false;
+          bytes = 0;
+          for (size_t i = 0; i < extra; i++) bytes |= static_cast<size_t>(*at++) << (8 * i);
         }
-        bytes = 0;
-        for (size_t i = 0; i < extra; i++) bytes |= static_cast<size_t>(*at++) << (8 * i);
+        bytes++;
+        const size_t there = static_cast<size_t>(end - at);
+        const size_t n = std::min({bytes, there, length - used});
+        memcpy(begin + used, at, n);
+        used += n;
+        at += n;
+        if (n < bytes) return false;
+        continue;
       }
-      bytes++;
-      const size_t there = static_cast<size_t>(end - at);
-      const size_t n = std::min({bytes, there, length - used});
-      memcpy(begin + used, at, n);
-      used += n;
-      at += n;
-      if (n < bytes) {
-        whole = false;
-        break;
+      if ((tag & 3) == 1) {
+        if (left < 1) return false;
+        bytes = 4 + (tag >> 2 & 7);
+        offset = static_cast<size_t>(tag >> 5) << 8 | *at++;
+      } else {
+        const size_t extra = (tag & 3) == 2 ? 2 : 4;
+        if (left < extra) return false;
+        bytes = 1 + (tag >> 2);
+        for (size_t i = 0; i < extra; i++) offset |= static_cast<size_t>(*at++) << (8 * i);
       }
-      continue;
-    }
-    if ((tag & 3) == 1) {
-      if (left < 1) {
-        whole = false;
-        break;
+      if (!offset || offset > used || bytes > length - used) return false;
+      if (offset >= bytes) {
+        memcpy(begin + used, begin + used - offset, bytes);
+      } else {
+        for (size_t i = 0; i < bytes; i++) begin[used + i] = begin[used + i - offset];  // copies what it writes
       }
-      bytes = 4 + (tag >> 2 & 7);
-      offset = static_cast<size_t>(tag >> 5) << 8 | *at++;
-    } else {
-      const size_t extra = (tag & 3) == 2 ? 2 : 4;
-      if (left < extra) {
-        whole = false;
-        break;
-      }
-      bytes = 1 + (tag >> 2);
-      for (size_t i = 0; i < extra; i++) offset |= static_cast<size_t>(*at++) << (8 * i);
+      used += bytes;
     }
-    if (!offset || offset > used || bytes > length - used) {
-      whole = false;
-      break;
-    }
-    if (offset >= bytes) {
-      memcpy(begin + used, begin + used - offset, bytes);
-    } else {
-      for (size_t i = 0; i < bytes; i++) begin[used + i] = begin[used + i - offset];  // copies what it writes
-    }
-    used += bytes;
-  }
+    return true;
+  }();
   out->resize(used);
   return whole && used == length;
 }
