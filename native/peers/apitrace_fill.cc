@@ -1,5 +1,5 @@
 // Values of apitrace's calls in our records.
-#include <cmath>
+#include <bit>
 #include <cstring>
 
 #include "apitrace_records.h"
@@ -14,16 +14,8 @@ bool is_number(Type type) {
 
 double to_double(const Node& node) {
   switch (node.type) {
-    case Type::f32: {
-      float v;
-      memcpy(&v, &node.value, 4);
-      return static_cast<double>(v);
-    }
-    case Type::f64: {
-      double v;
-      memcpy(&v, &node.value, 8);
-      return v;
-    }
+    case Type::f32: return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(node.value)));
+    case Type::f64: return std::bit_cast<double>(node.value);
     case Type::sint:
     case Type::enumerant: return static_cast<double>(static_cast<int64_t>(node.value));
     default: return static_cast<double>(node.value);
@@ -200,20 +192,8 @@ void Import::put(const Place& place, const Call& call, uint32_t at) {
     return;
   }
   switch (place.kind) {
-    case Kind::f32: {
-      const auto v = static_cast<float>(to_double(*number));
-      uint32_t bits;
-      memcpy(&bits, &v, 4);
-      record_.set(place.slot, bits);
-      break;
-    }
-    case Kind::f64: {
-      const double v = to_double(*number);
-      uint64_t bits;
-      memcpy(&bits, &v, 8);
-      record_.set(place.slot, bits);
-      break;
-    }
+    case Kind::f32: record_.set(place.slot, std::bit_cast<uint32_t>(static_cast<float>(to_double(*number)))); break;
+    case Kind::f64: record_.set(place.slot, std::bit_cast<uint64_t>(to_double(*number))); break;
     default: record_.set(place.slot, to_integer(*number));
   }
 }

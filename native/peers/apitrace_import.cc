@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -40,12 +35,7 @@ Import::Import(const dt_import& options)
       }()),
       writer_(options.level, DT_TIMING_NONE) {
   if (!reader_.open()) throw Error(DT_E_FORMAT, "it is no trace of apitrace: " + reader_.damage);
-  std::ifstream file(options.signatures, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) throw Error(DT_E_IO, std::string("cannot read ") + options.signatures);
-  const std::string error = writer_.add_signatures(text.str());
-  if (!error.empty()) throw Error(DT_E_FORMAT, std::string(options.signatures) + ": " + error);
+  writer_.read_signatures(options.signatures);
   for (const FunctionSignature& function : writer_.signatures().functions()) {
     by_name_.emplace(function.name, &function);
     if (function.id < DT_FN_FIRST_TAP) next_id_ = std::max(next_id_, function.id + 1);
@@ -93,8 +83,7 @@ void Import::write(const Call& call, uint16_t extra) {
 }
 
 // A record of the tap's own, in extra_.
-void Import::tap(const Call& call, uint32_t function) {
-  (void)function;
+void Import::tap(const Call& call) {
   writer_.write(lane(call.thread), extra_, call.number + 1ull, DT_NO_DURATION, DT_RECORD_TAP);
   tap_records_++;
 }
@@ -129,7 +118,7 @@ void Import::made_current(const Call& call, uint64_t draw, uint64_t read, uint64
   extra_.w8 = {handle, draw, read};
   extra_.w4 = {context->id, context->share_group, context->api};
   extra_.w8.resize(function->w8), extra_.w4.resize(function->w4);
-  tap(call, DT_FN_CONTEXT);
+  tap(call);
   writer_.set_context(lane(call.thread), context->id);
 }
 
@@ -236,7 +225,7 @@ void Import::map_write(const Call& call) {
   extra_.set_content(1, call.content(*source));
   extra_.w4[0] = m.target;
   extra_.w4[1] = m.buffer;
-  tap(call, DT_FN_MAP_WRITE);
+  tap(call);
 }
 
 void Import::flush_memory(const Call& call) {
@@ -247,7 +236,7 @@ void Import::flush_memory(const Call& call) {
     extra_.begin(*function);
     extra_.w8[0] = address;
     extra_.set_content(1, bytes);
-    tap(call, DT_FN_MEMORY);
+    tap(call);
   }
   thread.memory.clear();
 }
@@ -318,7 +307,7 @@ bool Import::special_fake(const Plan& plan, const Call& call) {
         extra_.w8[0] = thread.draw;
         extra_.set_content(1, "window");
         extra_.set_content(2, text);
-        tap(call, DT_FN_NATIVE);
+        tap(call);
       }
       write(call, DT_RECORD_TAP);
       return true;
@@ -393,10 +382,7 @@ std::string Import::run() {
     }
   JsonObject end;
   end.put("kind", "end").put("reason", "imported").put("calls", calls_).put("calls_in_flight", in_flight_);
-  const std::string error = writer_.finish({end.str()});
-  if (!error.empty()) throw Error(DT_E_IO, output_ + ": " + error);
-  if (writer_.invalid_records())
-    throw Error(DT_E_FORMAT, "records that the encoder refused: " + std::to_string(writer_.invalid_records()));
+  writer_.finish_import(end.str(), output_);
   JsonObject answer;
   answer.put("calls", calls_).put("calls_in_flight", in_flight_).put("tap_records", tap_records_);
   answer.put("threads", lanes_.size()).put("fake", fake_).put("unknown_functions", unknown_).values("notes", notes);

@@ -79,7 +79,7 @@ class Import {
   void created(const Call& call, uint64_t share, uint32_t api);
   void map_write(const Call& call);
   void unmapped(uint64_t buffer);
-  void tap(const Call& call, uint32_t function);
+  void tap(const Call& call);
   void emit_memory(const Call& call);
   void flush_memory(const Call& call);
   void catch_up(Thread& thread);

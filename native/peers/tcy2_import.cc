@@ -2,13 +2,13 @@
 // from its phrases, objects as handles. The layout of such files was published with the toolkit: little-endian tokens,
 // big ones `u8 id, u32 length, body`, small ones (bit 7 of the id) `u8 id, u32 value`.
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <deque>
 #include <map>
 #include <set>
-#include <sstream>
 #include <unordered_map>
 
 #include "../common/json.h"
@@ -76,18 +76,13 @@ class Import {
     if (!file_ || !file_.read(magic, 4))
       throw Error(DT_E_IO, "it cannot be read, or is shorter than its first four bytes");
     if (memcmp(magic, "TCY2", 4)) throw Error(DT_E_FORMAT, "it does not begin with TCY2");
-    std::ifstream signatures(options.signatures, std::ios::binary);
-    std::stringstream text;
-    text << signatures.rdbuf();
-    if (!signatures) throw Error(DT_E_IO, std::string("cannot read ") + options.signatures);
-    std::string error = writer_.add_signatures(text.str());
-    if (!error.empty()) throw Error(DT_E_FORMAT, std::string(options.signatures) + ": " + error);
+    writer_.read_signatures(options.signatures);
     for (const FunctionSignature& f : writer_.signatures().functions())
       if (f.id < DT_FN_FIRST_TAP) by_name_.emplace(f.name, &f);
     memory_ = writer_.signatures().function(DT_FN_MEMORY);
     JsonObject about;
     about.put("kind", "recording").put("imported_from", "TCY2").put("program", options.input);
-    error = writer_.create(options.output, about.str());
+    const std::string error = writer_.create(options.output, about.str());
     if (!error.empty()) throw Error(DT_E_IO, error);
   }
 
@@ -101,10 +96,7 @@ class Import {
     emit();
     JsonObject end;
     end.put("kind", "end").put("reason", "imported").put("calls", calls_);
-    std::string error = writer_.finish({end.str()});
-    if (!error.empty()) throw Error(DT_E_IO, std::string(options_.output) + ": " + error);
-    if (writer_.invalid_records())
-      throw Error(DT_E_FORMAT, "records that the encoder refused: " + std::to_string(writer_.invalid_records()));
+    writer_.finish_import(end.str(), options_.output);
     std::vector<std::string> notes;
     for (auto& [text, count] : notes_) notes.push_back(count > 1 ? text + " (" + std::to_string(count) + ")" : text);
     JsonObject answer;
@@ -205,13 +197,7 @@ class Import {
     }
     if (kind == "f32" || kind == "f64") {
       if (!is_real) real = static_cast<double>(whole);
-      uint64_t bits = 0;
-      auto narrow = static_cast<float>(real);
-      if (kind == "f32")
-        memcpy(&bits, &narrow, 4);
-      else
-        memcpy(&bits, &real, 8);
-      return bits;
+      return kind == "f32" ? std::bit_cast<uint32_t>(static_cast<float>(real)) : std::bit_cast<uint64_t>(real);
     }
     return is_real ? static_cast<uint64_t>(static_cast<int64_t>(real)) : static_cast<uint64_t>(whole);
   }

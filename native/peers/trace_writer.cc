@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -47,6 +49,21 @@ std::string TraceWriter::add_signatures(std::string text) {
   std::string error = signatures_.add(std::move(text));
   layouts_ = Layouts(signatures_);
   return error;
+}
+
+void TraceWriter::read_signatures(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) throw Error(DT_E_IO, "cannot read " + path);
+  const std::string error = add_signatures(text.str());
+  if (!error.empty()) throw Error(DT_E_FORMAT, path + ": " + error);
+}
+
+void TraceWriter::finish_import(std::string_view end, const std::string& path) {
+  const std::string error = finish({std::string(end)});
+  if (!error.empty()) throw Error(DT_E_IO, path + ": " + error);
+  if (invalid_) throw Error(DT_E_FORMAT, "records that the encoder refused: " + std::to_string(invalid_));
 }
 
 TraceWriter::Lane& TraceWriter::lane(uint32_t thread) {
@@ -114,15 +131,12 @@ void TraceWriter::write(uint32_t thread, const Record& record, uint64_t entry, u
     large |= content.bytes.size() > INLINE_LIMIT;
     payload += content.bytes.size() > INLINE_LIMIT ? 16 : padded(content.bytes.size());
   }
-  struct Blob {
-    XXH128_hash_t hash;
-  };
-  std::vector<Blob> blobs;
+  std::vector<XXH128_hash_t> blobs;
   if (large)
     for (const Record::Content& content : record.contents) {
       if (content.bytes.size() <= INLINE_LIMIT) continue;
-      blobs.push_back({XXH3_128bits(content.bytes.data(), content.bytes.size())});
-      put_blob(to, thread, content.bytes, blobs.back().hash.low64, blobs.back().hash.high64);
+      blobs.push_back(XXH3_128bits(content.bytes.data(), content.bytes.size()));
+      put_blob(to, thread, content.bytes, blobs.back().low64, blobs.back().high64);
     }
   const size_t fixed = function.fixed_bytes(), size = fixed + payload;
   char* const at = reserve(to, thread, size);
@@ -146,8 +160,8 @@ void TraceWriter::write(uint32_t thread, const Record& record, uint64_t entry, u
       uint64_t descriptor;
       size_t room = 16;
       if (is_blob) {
-        memcpy(tail, &blobs[blob].hash.low64, 8);
-        memcpy(tail + 8, &blobs[blob].hash.high64, 8);
+        memcpy(tail, &blobs[blob].low64, 8);
+        memcpy(tail + 8, &blobs[blob].high64, 8);
         descriptor = DT_DATA(DT_DATA_BLOB, 2, content.bytes.size());
       } else {
         room = padded(content.bytes.size());

@@ -12,6 +12,7 @@
 #include "../common/signatures.h"
 #include "../common/encoder.h"
 #include "../common/worker.h"
+#include "../core/error.h"
 
 namespace dt::peers {
 
@@ -47,6 +48,10 @@ class TraceWriter {
   std::string create(const std::string& path, std::string_view recording_json);
   std::string add_signatures(std::string text);
   std::string finish(const std::vector<std::string>& annotations);
+  // The signatures of a file. Throws.
+  void read_signatures(const std::string& path);
+  // The last words of an import. Throws where the trace is not whole.
+  void finish_import(std::string_view end, const std::string& path);
 
   const SignatureSet& signatures() const { return signatures_; }
   // Append a record to a thread (numbers from 0). `entry`: ns, at least 1. `extra`: DT_RECORD_TAP or 0.
@@ -56,7 +61,6 @@ class TraceWriter {
   void set_tid(uint32_t thread, uint32_t tid) { lane(thread).tid = tid; }
   bool failed() const { return worker_.failed(); }
   size_t threads() const { return lanes_.size(); }
-  uint64_t invalid_records() const { return invalid_; }
 
  private:
   struct Sealed {
