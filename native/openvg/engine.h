@@ -80,6 +80,9 @@ struct Color {
   float r = 0, g = 0, b = 0, a = 0;
 };
 inline float clamp01(float value) { return value > 0 ? std::min(value, 1.0f) : 0.0f; }  // not a number: 0
+inline Color clamped(const float* rgba) {
+  return {clamp01(rgba[0]), clamp01(rgba[1]), clamp01(rgba[2]), clamp01(rgba[3])};
+}
 
 // The meaning of the channels of a colour.
 struct Space {

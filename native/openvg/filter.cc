@@ -51,9 +51,7 @@ class Filter {
 
   // All pixels of the source with a border of what the tiling mode says lies around it.
   std::vector<Color> bordered(int left, int bottom, int right, int top, VGTilingMode tiling) const {
-    Color outside{clamp01(context_.tile_fill_color[0]), clamp01(context_.tile_fill_color[1]),
-                  clamp01(context_.tile_fill_color[2]), clamp01(context_.tile_fill_color[3])};
-    outside = convert(outside, {}, space_);
+    const Color outside = convert(clamped(context_.tile_fill_color.data()), {}, space_);
     std::vector<Color> result;
     result.reserve((size_t)(width_ + left + right) * (size_t)(height_ + bottom + top));
     for (int y = -bottom; y < height_ + top; y++)

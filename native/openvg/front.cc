@@ -27,7 +27,6 @@
 #include <new>
 #include <set>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -287,63 +286,50 @@ void* pixels_of(EGLDisplay display, EGLSurface surface) {
 
 // The few functions of OpenGL ES 2 that it takes.
 struct Gles {
-  unsigned (*CreateShader)(unsigned);
-  void (*ShaderSource)(unsigned, int, const char* const*, const int*);
-  void (*CompileShader)(unsigned);
-  unsigned (*CreateProgram)();
-  void (*AttachShader)(unsigned, unsigned);
-  void (*BindAttribLocation)(unsigned, unsigned, const char*);
-  void (*LinkProgram)(unsigned);
-  void (*UseProgram)(unsigned);
-  void (*GenTextures)(int, unsigned*);
-  void (*BindTexture)(unsigned, unsigned);
-  void (*TexParameteri)(unsigned, unsigned, int);
-  void (*TexImage2D)(unsigned, int, int, int, int, int, unsigned, unsigned, const void*);
-  void (*VertexAttribPointer)(unsigned, int, unsigned, unsigned char, int, const void*);
-  void (*EnableVertexAttribArray)(unsigned);
-  void (*Viewport)(int, int, int, int);
-  void (*DrawArrays)(unsigned, int, int);
-  void (*GetIntegerv)(unsigned, int*);
-  void (*PixelStorei)(unsigned, int);
-  void (*DeleteTextures)(int, const unsigned*);
-  void (*TexSubImage2D)(unsigned, int, int, int, int, int, unsigned, unsigned, const void*);
-  void (*GenFramebuffers)(int, unsigned*);
-  void (*BindFramebuffer)(unsigned, unsigned);
-  void (*FramebufferTexture2D)(unsigned, unsigned, unsigned, unsigned, int);
-  void (*ReadPixels)(int, int, int, int, unsigned, unsigned, void*);
-  void (*Finish)();
-  bool whole = true;
+  template <class Function> Function find(const char* name, bool& all) {
+    void* address = g_lookup ? (void*)g_lookup(name) : nullptr;
+    if (!address && library) address = dlsym(library, name);
+    all &= address != nullptr;
+    return (Function)address;
+  }
+  void* library = dlopen("libGLESv2.so.2", RTLD_NOW | RTLD_LOCAL);
+  bool whole = true, targets = true;
+#define FUNCTION(all, result, name, ...) result (*name)(__VA_ARGS__) = find<result (*)(__VA_ARGS__)>("gl" #name, all)
+  FUNCTION(whole, unsigned, CreateShader, unsigned);
+  FUNCTION(whole, void, ShaderSource, unsigned, int, const char* const*, const int*);
+  FUNCTION(whole, void, CompileShader, unsigned);
+  FUNCTION(whole, unsigned, CreateProgram);
+  FUNCTION(whole, void, AttachShader, unsigned, unsigned);
+  FUNCTION(whole, void, BindAttribLocation, unsigned, unsigned, const char*);
+  FUNCTION(whole, void, LinkProgram, unsigned);
+  FUNCTION(whole, void, UseProgram, unsigned);
+  FUNCTION(whole, void, GenTextures, int, unsigned*);
+  FUNCTION(whole, void, BindTexture, unsigned, unsigned);
+  FUNCTION(whole, void, TexParameteri, unsigned, unsigned, int);
+  FUNCTION(whole, void, TexImage2D, unsigned, int, int, int, int, int, unsigned, unsigned, const void*);
+  FUNCTION(whole, void, VertexAttribPointer, unsigned, int, unsigned, unsigned char, int, const void*);
+  FUNCTION(whole, void, EnableVertexAttribArray, unsigned);
+  FUNCTION(whole, void, Viewport, int, int, int, int);
+  FUNCTION(whole, void, DrawArrays, unsigned, int, int);
+  FUNCTION(whole, void, GetIntegerv, unsigned, int*);
+  FUNCTION(whole, void, PixelStorei, unsigned, int);
+  FUNCTION(whole, void, DeleteTextures, int, const unsigned*);
+  FUNCTION(whole, void, TexSubImage2D, unsigned, int, int, int, int, int, unsigned, unsigned, const void*);
+  FUNCTION(whole, void, GenFramebuffers, int, unsigned*);
+  FUNCTION(whole, void, BindFramebuffer, unsigned, unsigned);
+  FUNCTION(whole, void, FramebufferTexture2D, unsigned, unsigned, unsigned, unsigned, int);
+  FUNCTION(whole, void, ReadPixels, int, int, int, int, unsigned, unsigned, void*);
+  FUNCTION(whole, void, Finish);
   // For textures made of EGLImages, in OpenGL ES 3.1.
-  void (*EGLImageTargetTexture2DOES)(unsigned, void*);
-  void (*GetTexLevelParameteriv)(unsigned, int, unsigned, int*);
-  unsigned (*CheckFramebufferStatus)(unsigned);
-  unsigned (*GetError)();
-  bool targets = true;
+  FUNCTION(targets, void, EGLImageTargetTexture2DOES, unsigned, void*);
+  FUNCTION(targets, void, GetTexLevelParameteriv, unsigned, int, unsigned, int*);
+  FUNCTION(targets, unsigned, CheckFramebufferStatus, unsigned);
+  FUNCTION(targets, unsigned, GetError);
+#undef FUNCTION
 };
 
 const Gles& gles() {
-  static const Gles functions = [] {
-    Gles g{};
-    void* library = dlopen("libGLESv2.so.2", RTLD_NOW | RTLD_LOCAL);
-    auto find = [&](auto& function, const char* name, bool& all) {
-      void* address = g_lookup ? (void*)g_lookup(name) : nullptr;
-      if (!address && library) address = dlsym(library, name);
-      function = (std::remove_reference_t<decltype(function)>)address;
-      all &= address != nullptr;
-    };
-#define FIND(name) find(g.name, "gl" #name, g.whole)
-    FIND(CreateShader), FIND(ShaderSource), FIND(CompileShader), FIND(CreateProgram), FIND(AttachShader);
-    FIND(BindAttribLocation), FIND(LinkProgram), FIND(UseProgram), FIND(GenTextures), FIND(BindTexture);
-    FIND(TexParameteri), FIND(TexImage2D), FIND(VertexAttribPointer), FIND(EnableVertexAttribArray), FIND(Viewport);
-    FIND(DrawArrays), FIND(GetIntegerv), FIND(DeleteTextures), FIND(TexSubImage2D), FIND(GenFramebuffers);
-    FIND(BindFramebuffer), FIND(FramebufferTexture2D), FIND(ReadPixels), FIND(Finish), FIND(PixelStorei);
-#undef FIND
-#define FIND(name) find(g.name, "gl" #name, g.targets)
-    FIND(EGLImageTargetTexture2DOES), FIND(GetTexLevelParameteriv), FIND(CheckFramebufferStatus), FIND(GetError);
-#undef FIND
-    g.targets &= g.whole;
-    return g;
-  }();
+  static const Gles functions;
   return functions;
 }
 

@@ -4,8 +4,6 @@
 
 #include "raster.h"
 
-#include <agg_gamma_functions.h>
-
 namespace dt::vg {
 
 std::shared_ptr<Image> make_image(VGImageFormat name, int width, int height) {
@@ -143,10 +141,8 @@ void draw_image(Context& context, const std::shared_ptr<Image>& image, const Mat
   for (Point corner : corners)
     if (!(to_surface.weight(corner) > 0)) return;  // behind the eye: nothing is drawn
   Rasterizer rasterizer;
-  Rect area = bounds(*context.surface);
-  rasterizer.clip_box(0, 0, area.width, area.height);
+  prepare(context, rasterizer);
   rasterizer.filling_rule(agg::fill_non_zero);
-  if (context.rendering_quality == VG_RENDERING_QUALITY_NONANTIALIASED) rasterizer.gamma(agg::gamma_threshold(0.5));
   for (int i = 0; i < 4; i++) {
     Point p = to_surface.apply(corners[i]);
     i ? rasterizer.line_to_d(p.x, p.y) : rasterizer.move_to_d(p.x, p.y);
@@ -267,9 +263,7 @@ void put(Context& context, VGint dx, VGint dy, const Block& from, VGint sx, VGin
 
 void fill_block(const Block& to, Rect area, const float* rgba) {
   area = intersection(area, {0, 0, to.width, to.height});
-  auto clamp01 = [](float value) { return value > 0 ? std::min(value, 1.0f) : 0.0f; };
-  Color color{clamp01(rgba[0]), clamp01(rgba[1]), clamp01(rgba[2]), clamp01(rgba[3])};
-  uint32_t value = to.format.pack(convert(color, {}, to.format.space));
+  uint32_t value = to.format.pack(convert(clamped(rgba), {}, to.format.space));
   for (int y = area.y; y < area.y + area.height; y++)
     for (int x = area.x; x < area.x + area.width; x++) store(to.row(y), to.left + x, to.format.bits, value);
 }

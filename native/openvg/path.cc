@@ -380,10 +380,7 @@ void vgRemovePathCapabilities(VGPath handle, VGbitfield capabilities) {
 }
 
 VGbitfield vgGetPathCapabilities(VGPath handle) {
-  return enter<VGbitfield>(0, [&](Context& context) {
-    auto path = context.need<Path>(handle);
-    return path ? path->capabilities : 0;
-  });
+  return enter<VGbitfield>(0, [&](Context& context) { return context.need<Path>(handle)->capabilities; });
 }
 
 void vgAppendPath(VGPath target, VGPath source) {

@@ -13,8 +13,6 @@ namespace dt::vg {
 
 namespace {
 
-Color clamped(const float* rgba) { return {clamp01(rgba[0]), clamp01(rgba[1]), clamp01(rgba[2]), clamp01(rgba[3])}; }
-
 constexpr Space PLAIN{};          // sRGBA, not premultiplied: how programs give colours
 constexpr double FLATNESS = 0.1;  // of a pixel
 
@@ -310,15 +308,19 @@ class Edges {
   Point first_, last_;
 };
 
-void prepare(const Context& context, Rasterizer& rasterizer, VGint quality) {
+}  // namespace
+
+void prepare(const Context& context, Rasterizer& rasterizer) {
   rasterizer.reset();
   Rect area = bounds(*context.surface);
   rasterizer.clip_box(0, 0, area.width, area.height);
-  if (quality == VG_RENDERING_QUALITY_NONANTIALIASED)
+  if (context.rendering_quality == VG_RENDERING_QUALITY_NONANTIALIASED)
     rasterizer.gamma(agg::gamma_threshold(0.5));
   else
     rasterizer.gamma(agg::gamma_none());
 }
+
+namespace {
 
 void fill(Context& context, Rasterizer& rasterizer, const std::vector<Vertex>& vertices, const Matrix& matrix) {
   rasterizer.filling_rule(context.fill_rule == VG_NON_ZERO ? agg::fill_non_zero : agg::fill_even_odd);
@@ -612,7 +614,7 @@ void draw_path(Context& context, const Path& path, const Matrix& to_surface, VGb
   Space space = blend_space(*context.surface);
   for (VGbitfield mode : {(VGbitfield)VG_FILL_PATH, (VGbitfield)VG_STROKE_PATH}) {
     if (!(modes & mode) || (mode == VG_STROKE_PATH && !(context.line_width > 0))) continue;
-    prepare(context, rasterizer, context.rendering_quality);
+    prepare(context, rasterizer);
     if (mode == VG_FILL_PATH)
       fill(context, rasterizer, vertices, to_surface);
     else

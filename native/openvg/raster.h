@@ -58,6 +58,9 @@ Space blend_space(const Surface& surface);
 // A colour as the context's colour transform makes it; premultiplied before and after.
 Color transformed(const Context& context, Color color);
 
+// The rasterizer begins anew, for the context's surface and in its quality.
+void prepare(const Context& context, Rasterizer& rasterizer);
+
 // Compose what the rasterizer covers with the context's surface.
 void compose(Context& context, Rasterizer& rasterizer, const Painter& painter);
 
