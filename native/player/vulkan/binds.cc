@@ -32,8 +32,7 @@ void Player::bind(Table& table, uint64_t resource, VkDeviceMemory& of, uint64_t&
 void Player::watch_image(Call& c) {
   watch_format(c);
   const auto& info = *c.at<VkImageCreateInfo>(1);
-  const auto* shared =
-      chained<VkExternalMemoryImageCreateInfo>(info.pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
+  const auto* shared = chained<VkExternalMemoryImageCreateInfo>(info.pNext);
   constexpr uint32_t OTHERS = VK_IMAGE_CREATE_ALIAS_BIT | VK_IMAGE_CREATE_SPARSE_BINDING_BIT;
   if (info.tiling == VK_IMAGE_TILING_OPTIMAL && !(info.flags & OTHERS) && !(shared && shared->handleTypes))
     opaque_.insert(*c.at<uint64_t>(3));

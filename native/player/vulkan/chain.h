@@ -11,9 +11,9 @@ struct Chained {
 };
 
 // The first structure of a type in a chain, null where there is none.
-template <class T> const T* chained(const void* chain, int32_t stype) {
+template <class T> const T* chained(const void* chain) {
   for (auto* at = static_cast<const Chained*>(chain); at; at = at->next)
-    if (at->stype == stype) return reinterpret_cast<const T*>(at);
+    if (at->stype == T{}.sType) return reinterpret_cast<const T*>(at);
   return nullptr;
 }
 

@@ -63,7 +63,7 @@ template <class Info> std::string Copier::resolves_elsewhere(const Info& info, u
     for (uint32_t k = 0; each.pResolveAttachments && k < each.colorAttachmentCount; ++k)
       resolves |= each.pResolveAttachments[k].attachment != VK_ATTACHMENT_UNUSED;
     if constexpr (requires { each.pNext; })
-      resolves |= chained<Chained>(each.pNext, VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_DEPTH_STENCIL_RESOLVE) != nullptr;
+      resolves |= chained<VkSubpassDescriptionDepthStencilResolve>(each.pNext) != nullptr;
     if (resolves) return "another subpass of its render pass resolves samples";
   }
   return "";
@@ -320,7 +320,6 @@ void Copier::pause_at(size_t at, bool before) {
 void Copier::record(VkCommandBuffer to) {
   to_ = to;
   VkCommandBufferBeginInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   DT_VK(device_, vkBeginCommandBuffer)(to_, &info);
   make_rooms();

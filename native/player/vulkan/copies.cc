@@ -33,7 +33,6 @@ const char* unreadable(Device& device, VkFormat format) {
 
 VkDeviceMemory Copier::memory_for(const VkMemoryRequirements& needs, uint32_t properties) {
   VkMemoryAllocateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
   info.allocationSize = needs.size;
   info.memoryTypeIndex = s_.host_.memory_type_of(device_, needs.memoryTypeBits, properties);
   VkDeviceMemory memory = nullptr;
@@ -46,7 +45,6 @@ VkDeviceMemory Copier::memory_for(const VkMemoryRequirements& needs, uint32_t pr
 Room Copier::buffer_room(uint64_t bytes, uint32_t usage) {
   Room room;
   VkBufferCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   info.size = bytes;
   info.usage = usage;
   if (DT_VK(device_, vkCreateBuffer)(device_.device, &info, nullptr, &room.buffer) != VK_SUCCESS)
@@ -64,7 +62,6 @@ Room Copier::buffer_room(uint64_t bytes, uint32_t usage) {
 Room Copier::image_room(VkFormat format, const Shot& shot, uint32_t usage) {
   Room room;
   VkImageCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
   info.imageType = VK_IMAGE_TYPE_2D;
   info.format = format;
   info.extent = {shot.width, shot.height, 1};
@@ -86,11 +83,9 @@ Room Copier::image_room(VkFormat format, const Shot& shot, uint32_t usage) {
 // All before it is done, and visible to all behind it. Without an image: of memory alone.
 void Copier::barrier(VkImage image, const VkImageSubresourceRange& range, VkImageLayout from, VkImageLayout to) {
   VkMemoryBarrier all{};
-  all.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   all.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
   all.dstAccessMask = ANY | VK_ACCESS_HOST_READ_BIT;
   VkImageMemoryBarrier turned{};
-  turned.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
   turned.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
   turned.dstAccessMask = ANY;
   turned.oldLayout = from;

@@ -159,9 +159,7 @@ void find_counters(Table& instance, VkPhysicalDevice physical, Abilities& here) 
   auto list = DT_VK(instance, vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR);
   if (!features || !list) return void(here.no_counters = "the loader lacks functions of VK_KHR_performance_query");
   VkPhysicalDevicePerformanceQueryFeaturesKHR can{};
-  can.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR;
   VkPhysicalDeviceFeatures2 all{};
-  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   all.pNext = &can;
   features(physical, &all);
   if (!can.performanceCounterQueryPools)
@@ -170,8 +168,6 @@ void find_counters(Table& instance, VkPhysicalDevice physical, Abilities& here) 
   list(physical, here.family, &n, nullptr, nullptr);
   here.counters.resize(n);
   here.words.resize(n);
-  for (auto& each : here.counters) each.sType = VK_STRUCTURE_TYPE_PERFORMANCE_COUNTER_KHR;
-  for (auto& each : here.words) each.sType = VK_STRUCTURE_TYPE_PERFORMANCE_COUNTER_DESCRIPTION_KHR;
   if (list(physical, here.family, &n, here.counters.data(), here.words.data()) < 0) n = 0;
   here.counters.resize(n);
   here.words.resize(n);
@@ -217,7 +213,6 @@ bool fits_one_pass(Table& instance, VkPhysicalDevice physical, uint32_t family, 
   auto ask = DT_VK(instance, vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR);
   if (!ask) return why = "the loader lacks functions of VK_KHR_performance_query", false;
   VkQueryPoolPerformanceCreateInfoKHR info{};
-  info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_PERFORMANCE_CREATE_INFO_KHR;
   info.queueFamilyIndex = family;
   info.counterIndexCount = static_cast<uint32_t>(counters.size());
   info.pCounterIndices = counters.data();

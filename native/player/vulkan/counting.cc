@@ -47,7 +47,6 @@ std::pair<VkImage, VkImageView> Copier::own_image(VkFormat format, VkExtent2D si
 
 VkFramebuffer Copier::own_framebuffer(VkRenderPass pass, const std::vector<VkImageView>& views, VkExtent2D size) {
   VkFramebufferCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO;
   info.renderPass = pass;
   info.attachmentCount = static_cast<uint32_t>(views.size()), info.pAttachments = views.data();
   info.width = size.width, info.height = size.height, info.layers = 1;
@@ -65,7 +64,6 @@ Room Copier::own_buffer(uint64_t bytes, uint32_t usage) {
 
 VkQueryPool Copier::own_queries(VkQueryType type, uint32_t count) {
   VkQueryPoolCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
   info.queryType = type, info.queryCount = count;
   VkQueryPool pool = nullptr;
   if (DT_VK(device_, vkCreateQueryPool)(device_.device, &info, nullptr, &pool) != VK_SUCCESS)
@@ -115,7 +113,6 @@ void Copier::count(const Pause& pause) {
     VkClearValue empty{};
     empty.color.float32[0] = 0x1p-126f;
     VkRenderPassBeginInfo begins{};
-    begins.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO;
     begins.renderPass = step.pass, begins.framebuffer = step.framebuffer;
     begins.renderArea.extent = of.size;
     begins.clearValueCount = 1, begins.pClearValues = &empty;

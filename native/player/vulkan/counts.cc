@@ -40,7 +40,6 @@ std::unique_ptr<Plan> Counts::plan(const Submitted& of) { return std::make_uniqu
 
 VkShaderModule Counts::shader(Device& device) {
   VkShaderModuleCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   info.codeSize = sizeof WRITES_ONE, info.pCode = WRITES_ONE;
   make(device, info, shader_);
   return shader_;
@@ -64,7 +63,6 @@ VkRenderPass Counts::pass(Device& device, VkFormat deep, bool clears) {
   part.colorAttachmentCount = 1, part.pColorAttachments = &color;
   if (deep) part.pDepthStencilAttachment = &below;
   VkRenderPassCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO;
   info.attachmentCount = deep ? 2 : 1, info.pAttachments = attachments;
   info.subpassCount = 1, info.pSubpasses = &part;
   make(device, info, made);

@@ -138,7 +138,6 @@ bool Player::read_mapped(const Held& h, uint32_t layer, std::vector<uint8_t>& by
 void Copier::read(VkCommandBuffer to, Taken taken) {
   to_ = to;
   VkCommandBufferBeginInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   DT_VK(device_, vkBeginCommandBuffer)(to_, &info);
   plan(taken, nullptr);

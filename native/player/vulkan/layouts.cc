@@ -33,9 +33,7 @@ VkImageLayout KeptImage::layout(uint32_t level, uint32_t layer) const {
 
 std::vector<VkImageView> Snapshots::views_of(const KeptCommand& begin) const {
   const auto* info = begin.at<VkRenderPassBeginInfo>(1);
-  if (auto* given =
-          chained<VkRenderPassAttachmentBeginInfo>(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
-      given && given->attachmentCount)
+  if (auto* given = chained<VkRenderPassAttachmentBeginInfo>(info->pNext); given && given->attachmentCount)
     return {given->pAttachments, given->pAttachments + given->attachmentCount};
   auto it = framebuffers_.find(info->framebuffer);
   return it == framebuffers_.end() ? std::vector<VkImageView>() : it->second;

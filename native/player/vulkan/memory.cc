@@ -32,8 +32,7 @@ void Player::allocate_memory(Call& c) {
 
 // Memory for one image or buffer alone is as large as this driver wants it.
 void Player::enlarge(Device& device, VkMemoryAllocateInfo& info) {
-  const auto* alone =
-      chained<VkMemoryDedicatedAllocateInfo>(info.pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
+  const auto* alone = chained<VkMemoryDedicatedAllocateInfo>(info.pNext);
   if (!alone || !(alone->image || alone->buffer)) return;
   VkMemoryRequirements needs{};
   if (alone->image)
@@ -47,7 +46,6 @@ void Player::enlarge(Device& device, VkMemoryAllocateInfo& info) {
 VkDeviceMemory Player::allocate(Device& device, const VkMemoryRequirements& needs, VkMemoryPropertyFlags properties,
                                 const char* without) {
   VkMemoryAllocateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
   info.allocationSize = needs.size;
   info.memoryTypeIndex = memory_type(device, needs.memoryTypeBits, properties);
   VkDeviceMemory memory = nullptr;
@@ -110,7 +108,6 @@ void Player::take(Memory& memory, VkDeviceMemory of, uint64_t offset, std::strin
   memcpy(mapped(memory, of) + offset, bytes.data(), bytes.size());
   if (memory.properties & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) return;
   VkMappedMemoryRange range{};
-  range.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE;
   range.memory = of;
   range.size = VK_WHOLE_SIZE;
   DT_VK(*memory.device, vkFlushMappedMemoryRanges)(memory.device->device, 1, &range);

@@ -59,7 +59,6 @@ void Copier::make_rooms() {
   }
   if (!queries) return;
   VkQueryPoolCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
   info.queryType = VK_QUERY_TYPE_OCCLUSION;
   info.queryCount = queries;
   VkQueryPool pool = nullptr;

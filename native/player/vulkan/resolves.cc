@@ -8,7 +8,6 @@ namespace {
 
 VkAttachmentDescription2 attachment(const Shot& shot, uint32_t samples, VkImageLayout before, VkImageLayout behind) {
   VkAttachmentDescription2 out{};
-  out.sType = VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_2;
   out.format = shot.format;
   out.samples = samples;
   const bool kept = before != VK_IMAGE_LAYOUT_UNDEFINED;
@@ -32,23 +31,19 @@ VkRenderPass Copier::resolving_pass(const Shot& shot, VkImageLayout layout) {
       attachment(shot, VK_SAMPLE_COUNT_1_BIT, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL)};
   VkAttachmentReference2 references[2] = {};
   for (uint32_t i = 0; i < 2; ++i) {
-    references[i].sType = VK_STRUCTURE_TYPE_ATTACHMENT_REFERENCE_2;
     references[i].attachment = i;
     references[i].layout = VK_IMAGE_LAYOUT_GENERAL;
     references[i].aspectMask = shot.aspect;
   }
   VkSubpassDescriptionDepthStencilResolve resolve{};
-  resolve.sType = VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_DEPTH_STENCIL_RESOLVE;
   if (has_depth(shot.format)) resolve.depthResolveMode = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
   if (has_stencil(shot.format)) resolve.stencilResolveMode = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
   resolve.pDepthStencilResolveAttachment = &references[1];
   VkSubpassDescription2 subpass{};
-  subpass.sType = VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_2;
   subpass.pNext = &resolve;
   subpass.pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS;
   subpass.pDepthStencilAttachment = &references[0];
   VkRenderPassCreateInfo2 info{};
-  info.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO_2;
   info.attachmentCount = 2;
   info.pAttachments = attachments;
   info.subpassCount = 1;
@@ -63,7 +58,6 @@ VkRenderPass Copier::resolving_pass(const Shot& shot, VkImageLayout layout) {
 
 VkImageView Copier::view_of(VkImage image, VkFormat format, uint32_t level, uint32_t layer) {
   VkImageViewCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
   info.image = image;
   info.viewType = VK_IMAGE_VIEW_TYPE_2D;
   info.format = format;
@@ -85,7 +79,6 @@ VkImage Copier::resolve_depth(const Shot& shot, VkImageLayout layout) {
   room.views[0] = view_of(shot.image, shot.format, shot.level, shot.layer);
   room.views[1] = view_of(room.image, shot.format, 0, 0);
   VkFramebufferCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO;
   info.renderPass = room.pass;
   info.attachmentCount = 2;
   info.pAttachments = room.views;
@@ -94,7 +87,6 @@ VkImage Copier::resolve_depth(const Shot& shot, VkImageLayout layout) {
     throw Error(DT_E_ARGUMENT, "a framebuffer for depth cannot be made");
   submission_.rooms.push_back(room);
   VkRenderPassBeginInfo begins{};
-  begins.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO;
   begins.renderPass = room.pass;
   begins.framebuffer = room.framebuffer;
   begins.renderArea.extent = {shot.width, shot.height};

@@ -169,7 +169,6 @@ void Player::supported_features(Call& c, VkDeviceCreateInfo& info) {
     const size_t bytes = features_bytes(at->stype);
     if (!bytes) continue;
     VkPhysicalDeviceFeatures2 here{};
-    here.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
     std::vector<uint64_t> more(bytes / 8 + 1);
     auto* asked = reinterpret_cast<AskedLink*>(more.data());
     const bool root = at->stype == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
@@ -190,15 +189,14 @@ static bool add_capture(Table& instance, VkPhysicalDevice physical, VkDeviceCrea
   auto ask = DT_VK(instance, vkGetPhysicalDeviceFeatures2);
   if (!ask) ask = DT_VK(instance, vkGetPhysicalDeviceFeatures2KHR);
   if (!ask) return false;
-  own.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT;
   VkPhysicalDeviceFeatures2 all{};
-  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, all.pNext = &own;
+  all.pNext = &own;
   ask(physical, &all);
   if (!own.transformFeedback) return false;
   if (std::none_of(extensions.begin(), extensions.end(), [&](const char* each) { return each == name; }))
     extensions.push_back(name.data());
   own.geometryStreams = 0;
-  if (auto* given = chained<VkPhysicalDeviceTransformFeedbackFeaturesEXT>(info.pNext, own.sType))
+  if (auto* given = chained<VkPhysicalDeviceTransformFeedbackFeaturesEXT>(info.pNext))
     return const_cast<VkPhysicalDeviceTransformFeedbackFeaturesEXT*>(given)->transformFeedback = 1, true;
   own.pNext = const_cast<void*>(info.pNext);
   info.pNext = &own;

@@ -48,8 +48,7 @@ void Snapshots::more_use(Call& c) {
     if (whole_ || info->usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) info->usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     return;
   }
-  const auto* infos = chained<VkFramebufferAttachmentsCreateInfo>(
-      c.at<VkFramebufferCreateInfo>(1)->pNext, VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENTS_CREATE_INFO);
+  const auto* infos = chained<VkFramebufferAttachmentsCreateInfo>(c.at<VkFramebufferCreateInfo>(1)->pNext);
   for (uint32_t i = 0; infos && i < infos->attachmentImageInfoCount; ++i) {
     auto& usage = const_cast<VkFramebufferAttachmentImageInfo&>(infos->pAttachmentImageInfos[i]).usage;
     usage = readable(usage, whole_);
@@ -207,8 +206,7 @@ struct StencilLayout {
   VkAttachmentDescriptionStencilLayout own;
   // The layouts of stencil, where they have a structure of their own. Other systems alone have others for this chain.
   void follow(VkAttachmentDescription2& a, Variant which) {
-    const auto* given =
-        chained<VkAttachmentDescriptionStencilLayout>(a.pNext, VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT);
+    const auto* given = chained<VkAttachmentDescriptionStencilLayout>(a.pNext);
     if (!given) return;
     own = *given;
     if (which != FIRST) own.stencilInitialLayout = VK_IMAGE_LAYOUT_GENERAL;
@@ -300,13 +298,11 @@ VkCommandBuffer Snapshots::commands(Submission& s, uint32_t family) {
   Device& device = *s.device;
   if (!s.pool) {
     VkCommandPoolCreateInfo pool{};
-    pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     pool.queueFamilyIndex = family;
     if (DT_VK(device, vkCreateCommandPool)(device.device, &pool, nullptr, &s.pool) != VK_SUCCESS)
       throw Error(DT_E_ARGUMENT, "there is no memory for a command pool");
   }
   VkCommandBufferAllocateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
   info.commandPool = s.pool;
   info.commandBufferCount = 1;
   VkCommandBuffer made = nullptr;
@@ -317,7 +313,6 @@ VkCommandBuffer Snapshots::commands(Submission& s, uint32_t family) {
 
 void Snapshots::fence(Submission& s) {
   VkFenceCreateInfo fence{};
-  fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
   if (DT_VK(*s.device, vkCreateFence)(s.device->device, &fence, nullptr, &s.fence) != VK_SUCCESS)
     throw Error(DT_E_ARGUMENT, "there is no memory for a fence");
 }
@@ -332,7 +327,6 @@ void Snapshots::read(Device& device, Taken taken) {
   Copier(*this, s, nothing).read(made, std::move(taken));
   fence(s);
   VkSubmitInfo batch{};
-  batch.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   batch.commandBufferCount = 1;
   batch.pCommandBuffers = &made;
   if (DT_VK(device, vkQueueSubmit)(device.queue, 1, &batch, s.fence) != VK_SUCCESS)

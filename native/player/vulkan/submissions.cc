@@ -15,7 +15,7 @@ bool several(uint32_t mask) { return std::popcount(mask) > 1; }
 
 // Switches a feature on, wherever the program's are; `own` is for a program that names none.
 void switch_on(VkDeviceCreateInfo& info, VkPhysicalDeviceFeatures& own, VkBool32 VkPhysicalDeviceFeatures::* feature) {
-  auto* chain = chained<VkPhysicalDeviceFeatures2>(info.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+  auto* chain = chained<VkPhysicalDeviceFeatures2>(info.pNext);
   if (chain) {
     const_cast<VkPhysicalDeviceFeatures2*>(chain)->features.*feature = 1;
     return;
@@ -102,8 +102,7 @@ void Meter::device(Table& instance, VkPhysicalDevice physical, VkDeviceCreateInf
   if (wishes_.counters.empty() || here.counters.empty()) return;
   add_extension(extensions, "VK_KHR_performance_query");
   counting_ = {};
-  counting_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR;
-  if (auto* own = chained<VkPhysicalDevicePerformanceQueryFeaturesKHR>(info.pNext, counting_.sType)) {
+  if (auto* own = chained<VkPhysicalDevicePerformanceQueryFeaturesKHR>(info.pNext)) {
     const_cast<VkPhysicalDevicePerformanceQueryFeaturesKHR*>(own)->performanceCounterQueryPools = 1;
     return;
   }
@@ -117,7 +116,6 @@ void Meter::made(Device& device) {
   auto gauge = std::make_unique<Gauge>(device, abilities_[device.physical], wishes_);
   if (!wishes_.counters.empty() && !gauge->pools.here.counters.empty() && gauges_.empty()) {
     VkAcquireProfilingLockInfoKHR lock{};
-    lock.sType = VK_STRUCTURE_TYPE_ACQUIRE_PROFILING_LOCK_INFO_KHR;
     lock.timeout = longest_wait_ns();
     auto acquire = DT_VK(device, vkAcquireProfilingLockKHR);
     if (!acquire || acquire(device.device, &lock) != VK_SUCCESS)
@@ -148,7 +146,6 @@ void Meter::synchronise(Gauge& gauge) {
   auto get = gauge.pools.here.calibrated ? DT_VK(device, vkGetCalibratedTimestampsEXT) : nullptr;
   if (!get) return;
   VkCalibratedTimestampInfoKHR infos[2] = {};
-  infos[0].sType = infos[1].sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_KHR;
   infos[0].timeDomain = VK_TIME_DOMAIN_DEVICE_KHR;
   infos[1].timeDomain = VK_TIME_DOMAIN_CLOCK_MONOTONIC_KHR;
   uint64_t times[2] = {}, deviation = 0;
@@ -233,8 +230,7 @@ void Meter::after(Call& c) {
 void Meter::watch_views(Call& c) {
   bool views = false;
   if (c.number == number::vkCreateRenderPass) {
-    const auto* more = chained<VkRenderPassMultiviewCreateInfo>(c.at<VkRenderPassCreateInfo>(1)->pNext,
-                                                                VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO);
+    const auto* more = chained<VkRenderPassMultiviewCreateInfo>(c.at<VkRenderPassCreateInfo>(1)->pNext);
     for (uint32_t i = 0; more && i < more->subpassCount; ++i) views |= several(more->pViewMasks[i]);
   } else {
     const auto* info = c.at<VkRenderPassCreateInfo2>(1);
@@ -252,8 +248,7 @@ void Meter::begun(Call& c, Gauge& gauge) {
   if (const auto* from = secondary ? info->pInheritanceInfo : nullptr) {
     tape->inherits[SAMPLES] = from->occlusionQueryEnable;
     tape->inherits[STATISTICS] = from->pipelineStatistics;
-    const auto* rendering = chained<VkCommandBufferInheritanceRenderingInfo>(
-        from->pNext, VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO);
+    const auto* rendering = chained<VkCommandBufferInheritanceRenderingInfo>(from->pNext);
     tape->views = rendering ? several(rendering->viewMask) : from->renderPass && views_[(uint64_t)from->renderPass];
   }
   begin_buffer(*tape, c.as<VkCommandBuffer>(0), wishes_, seq_);
@@ -344,7 +339,6 @@ void Meter::reset(Gauge& gauge, VkQueue queue) {
   auto& pool = gauge.resetting[now_->family];
   if (!pool) {
     VkCommandPoolCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
     info.queueFamilyIndex = now_->family;
     DT_VK(device, vkCreateCommandPool)(device.device, &info, nullptr, &pool);
@@ -352,7 +346,6 @@ void Meter::reset(Gauge& gauge, VkQueue queue) {
   auto& free = gauge.free_resets[now_->family];
   if (free.empty()) {
     VkCommandBufferAllocateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
     info.commandPool = pool;
     info.commandBufferCount = 1;
     VkCommandBuffer made = nullptr;
@@ -363,7 +356,6 @@ void Meter::reset(Gauge& gauge, VkQueue queue) {
   now_->reset = free.back();
   free.pop_back();
   VkCommandBufferBeginInfo begin{};
-  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   DT_VK(device, vkBeginCommandBuffer)(now_->reset, &begin);
   for (auto& ran : now_->ran)
@@ -371,7 +363,6 @@ void Meter::reset(Gauge& gauge, VkQueue queue) {
       for (auto* each : own) DT_VK(device, vkCmdResetQueryPool)(now_->reset, each, 0, QueryPools::SIZE);
   DT_VK(device, vkEndCommandBuffer)(now_->reset);
   VkSubmitInfo batch{};
-  batch.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   batch.commandBufferCount = 1;
   batch.pCommandBuffers = &now_->reset;
   if (DT_VK(device, vkQueueSubmit)(queue, 1, &batch, nullptr) != VK_SUCCESS)
@@ -383,7 +374,6 @@ void Meter::submitted(Call& c, Gauge& gauge) {
   Device& device = gauge.pools.device;
   if (gauge.free_fences.empty()) {
     VkFenceCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
     VkFence fence = nullptr;
     DT_VK(device, vkCreateFence)(device.device, &info, nullptr, &fence);
     gauge.free_fences.push_back(fence);

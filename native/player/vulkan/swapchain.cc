@@ -60,7 +60,6 @@ void Player::make_images(Swapchain& chain, size_t count) {
   Device& device = *chain.device;
   while (chain.images.size() < count) {
     VkImageCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
     if (chain.info.flags & VK_SWAPCHAIN_CREATE_MUTABLE_FORMAT_BIT_KHR) info.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT;
     info.imageType = VK_IMAGE_TYPE_2D;
     info.format = chain.info.imageFormat;
@@ -104,7 +103,6 @@ void Player::hand_on(Device& device, VkQueue queue, uint32_t waits, const VkSema
                      VkFence fence) {
   const std::vector<VkPipelineStageFlags> stages(waits, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
   VkSubmitInfo batch{};
-  batch.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   batch.waitSemaphoreCount = waits;
   batch.pWaitSemaphores = wait;
   batch.pWaitDstStageMask = stages.data();
@@ -166,12 +164,10 @@ void Player::present(Call& c) {
 void Player::read_room(Device& device, uint64_t bytes) {
   if (!device.pool) {
     VkCommandPoolCreateInfo pool{};
-    pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
     pool.queueFamilyIndex = device.family;
     DT_VK(device, vkCreateCommandPool)(device.device, &pool, nullptr, &device.pool);
     VkCommandBufferAllocateInfo commands{};
-    commands.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
     commands.commandPool = device.pool;
     commands.commandBufferCount = 1;
     DT_VK(device, vkAllocateCommandBuffers)(device.device, &commands, &device.commands);
@@ -182,7 +178,6 @@ void Player::read_room(Device& device, uint64_t bytes) {
     DT_VK(device, vkDestroyBuffer)(device.device, device.buffer, nullptr);
   }
   VkBufferCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   info.size = bytes;
   info.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   DT_VK(device, vkCreateBuffer)(device.device, &info, nullptr, &device.buffer);
@@ -199,7 +194,6 @@ void Player::read_room(Device& device, uint64_t bytes) {
 void Player::copy_out(Device& device, VkImage image, VkImageLayout layout, const VkImageSubresourceRange& part,
                       const VkBufferImageCopy& region) {
   VkImageMemoryBarrier turn{};
-  turn.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
   turn.srcAccessMask = turn.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
   turn.oldLayout = layout;
   turn.newLayout = layout;
@@ -221,7 +215,6 @@ void Player::copy_out(Device& device, VkImage image, VkImageLayout layout, const
 // Copies an image as it is shown into the room, and waits for that.
 void Player::copy_image(Device& device, VkQueue queue, VkImage image, uint32_t width, uint32_t height) {
   VkCommandBufferBeginInfo begin{};
-  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   wait_idle(device, queue);
   DT_VK(device, vkBeginCommandBuffer)(device.commands, &begin);
@@ -231,7 +224,6 @@ void Player::copy_image(Device& device, VkQueue queue, VkImage image, uint32_t w
   copy_out(device, image, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR, {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}, region);
   DT_VK(device, vkEndCommandBuffer)(device.commands);
   VkSubmitInfo batch{};
-  batch.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   batch.commandBufferCount = 1;
   batch.pCommandBuffers = &device.commands;
   DT_VK(device, vkQueueSubmit)(queue, 1, &batch, nullptr);

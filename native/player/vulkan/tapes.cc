@@ -84,12 +84,10 @@ VkQueryPool QueryPools::take(QueryKind kind, uint32_t family) {
   static constexpr VkQueryType TYPES[] = {VK_QUERY_TYPE_TIMESTAMP, VK_QUERY_TYPE_PIPELINE_STATISTICS,
                                           VK_QUERY_TYPE_OCCLUSION, VK_QUERY_TYPE_PERFORMANCE_QUERY_KHR};
   VkQueryPoolCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
   info.queryType = TYPES[kind];
   info.queryCount = SIZE;
   if (kind == STATISTICS) info.pipelineStatistics = statistics(family);
   VkQueryPoolPerformanceCreateInfoKHR counted{};
-  counted.sType = VK_STRUCTURE_TYPE_QUERY_POOL_PERFORMANCE_CREATE_INFO_KHR;
   counted.queueFamilyIndex = family;
   counted.counterIndexCount = static_cast<uint32_t>(wishes_.counters.size());
   counted.pCounterIndices = wishes_.counters.data();

@@ -79,7 +79,7 @@ void Snapshots::keep_pipelines(const Call& c, std::vector<std::unique_ptr<uint8_
     for (uint32_t k = 0; info.pStages && k < info.stageCount; ++k) {
       const auto& stage = info.pStages[k];
       kept.fragment |= stage.stage == VK_SHADER_STAGE_FRAGMENT_BIT;
-      const auto* own = chained<VkShaderModuleCreateInfo>(stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+      const auto* own = chained<VkShaderModuleCreateInfo>(stage.pNext);
       const auto it = modules_.find(stage.module);
       const ShaderUse use = it != modules_.end() ? it->second
                             : own                ? use_of(own->pCode, own->codeSize / 4)
@@ -101,8 +101,7 @@ bool KeptPipeline::is_dynamic(VkDynamicState state) const {
 }
 
 const char* KeptPipeline::refused() const {
-  const auto* made_of =
-      chained<VkPipelineLibraryCreateInfoKHR>(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+  const auto* made_of = chained<VkPipelineLibraryCreateInfoKHR>(info->pNext);
   if (made_of && made_of->libraryCount) return "its pipeline is linked of libraries";
   if (!use.known) return "the words of its shaders are not known";
   if (use.stores) return "its shaders write memory: drawn again, they would do so again";
@@ -205,7 +204,6 @@ void Parts::test(const KeptPipeline& of, const VariantWish& wish) {
       stages.push_back(of.info->pStages[i]);
   if (!own) return;
   VkPipelineShaderStageCreateInfo& writes = stages.emplace_back();
-  writes.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   writes.stage = VK_SHADER_STAGE_FRAGMENT_BIT, writes.module = wish.fragment, writes.pName = "main";
 }
 
@@ -219,8 +217,7 @@ void Parts::capture(const KeptPipeline& of, const VariantWish& wish) {
     if (stage.stage == VK_SHADER_STAGE_FRAGMENT_BIT) continue;
     if (stage.stage == wish.captures) {
       stage.module = wish.fragment;
-      if (chained<VkShaderModuleCreateInfo>(stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO))
-        stage.pNext = nullptr;
+      if (chained<VkShaderModuleCreateInfo>(stage.pNext)) stage.pNext = nullptr;
     }
     stages.push_back(stage);
   }
@@ -239,13 +236,7 @@ void Parts::count() {
 
 Parts::Parts(const KeptPipeline& of, const VariantWish& wish) {
   const VkGraphicsPipelineCreateInfo& info = *of.info;
-  view.sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO;
-  raster.sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO;
-  many.sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO;
   many.rasterizationSamples = VK_SAMPLE_COUNT_1_BIT;
-  deep.sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO;
-  blend.sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO;
-  changes.sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO;
   if (info.pViewportState) view = *info.pViewportState;
   if (info.pRasterizationState) raster = *info.pRasterizationState;
   if (info.pMultisampleState) many = *info.pMultisampleState;

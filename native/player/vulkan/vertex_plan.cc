@@ -160,8 +160,7 @@ void VertexPlan::attributes(size_t at, const KeptPipeline& kept, Taken& taken) {
     }
     list.assign(state->pVertexAttributeDescriptions,
                 state->pVertexAttributeDescriptions + state->vertexAttributeDescriptionCount);
-    const auto* rates = chained<VkPipelineVertexInputDivisorStateCreateInfo>(
-        state->pNext, VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO);
+    const auto* rates = chained<VkPipelineVertexInputDivisorStateCreateInfo>(state->pNext);
     for (uint32_t i = 0; rates && i < rates->vertexBindingDivisorCount; ++i)
       bindings[rates->pVertexBindingDivisors[i].binding].divisor = rates->pVertexBindingDivisors[i].divisor;
   }
@@ -210,9 +209,7 @@ void VertexPlan::raster(const KeptPipeline& kept) {
   const bool down = seen.height >= 0;  // y of clip coordinates points down
   to.width = static_cast<double>(seen.width), to.height = std::abs(static_cast<double>(seen.height));
   const auto* ranges = kept.info->pViewportState
-                           ? chained<VkPipelineViewportDepthClipControlCreateInfoEXT>(
-                                 kept.info->pViewportState->pNext,
-                                 VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT)
+                           ? chained<VkPipelineViewportDepthClipControlCreateInfoEXT>(kept.info->pViewportState->pNext)
                            : nullptr;
   uint64_t both = ranges && ranges->negativeOneToOne;
   given(VK_DYNAMIC_STATE_DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT, {vkCmdSetDepthClipNegativeOneToOneEXT}, both);
@@ -257,7 +254,6 @@ const Vertices::Captures& VertexPlan::shader(const KeptPipeline& kept, const Kep
   made.why = shader.why, made.corners = shader.corners;
   if (!made.why.empty()) return made;
   VkShaderModuleCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   info.codeSize = shader.words.size() * 4, info.pCode = shader.words.data();
   vertices_.make(device_, info, made.module);
   if (!made.module) made.why = "the driver refuses the shader that captures";

@@ -30,7 +30,6 @@ std::unique_ptr<Plan> Vertices::plan(const Submitted& of) { return std::make_uni
 VkRenderPass Vertices::pass(Device& device) {
   VkSubpassDescription part{};
   VkRenderPassCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO;
   info.subpassCount = 1, info.pSubpasses = &part;
   make(device, info, pass_);
   return pass_;

@@ -68,7 +68,6 @@ static VkResult wait_value(Table& table, VkDevice device, VkSemaphore semaphore,
   if (!wait) wait = DT_VK(table, vkWaitSemaphoresKHR);
   if (!wait) return VK_ERROR_EXTENSION_NOT_PRESENT;
   VkSemaphoreWaitInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
   info.semaphoreCount = 1;
   info.pSemaphores = &semaphore;
   info.pValues = &value;
@@ -119,7 +118,6 @@ bool Player::work_ends(Device& device) {
   if (work_.is_stuck()) return false;
   if (!awaits_events_) return true;
   VkFenceCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
   VkFence fence = nullptr;
   if (DT_VK(device, vkCreateFence)(device.device, &info, nullptr, &fence) != VK_SUCCESS)
     throw Error(DT_E_ARGUMENT, "there is no memory for a fence");

@@ -86,15 +86,13 @@ void Walk::add_pass(FlatPass& pass, const Info& info, const std::vector<VkImageV
       out.resolves.push_back(view_of(each.pResolveAttachments[k].attachment));
     if constexpr (requires { each.viewMask; }) {
       out.views = each.viewMask;
-      const auto* deep = chained<VkSubpassDescriptionDepthStencilResolve>(
-          each.pNext, VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_DEPTH_STENCIL_RESOLVE);
+      const auto* deep = chained<VkSubpassDescriptionDepthStencilResolve>(each.pNext);
       if (deep && deep->pDepthStencilResolveAttachment)
         out.resolves.push_back(view_of(deep->pDepthStencilResolveAttachment->attachment));
     }
   }
   if constexpr (requires { info.pSubpasses[0].viewMask; }) return;
-  const auto* several =
-      chained<VkRenderPassMultiviewCreateInfo>(info.pNext, VK_STRUCTURE_TYPE_RENDER_PASS_MULTIVIEW_CREATE_INFO);
+  const auto* several = chained<VkRenderPassMultiviewCreateInfo>(info.pNext);
   for (uint32_t i = 0; several && i < several->subpassCount && i < pass.subpasses.size(); ++i)
     pass.subpasses[i].views = several->pViewMasks[i];
 }

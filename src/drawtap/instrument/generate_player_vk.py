@@ -65,9 +65,10 @@ def _header(api: Api) -> str:
         [
             "// Generated. Vulkan's types, and its commands and handles by number.",
             "#pragma once",
-            api.typedefs,
+            "#include <stdint.h>",
             f"enum : int64_t {{ {', '.join(small)} }};",
             f"enum : uint64_t {{ {', '.join(large)} }};",
+            _typedefs(api),
             expr.prototypes_to_cpp(),
             expr.tables_to_cpp(api),
             generate_trees.numbers(api),
@@ -83,6 +84,13 @@ def _header(api: Api) -> str:
             "",
         ]
     )
+
+
+def _typedefs(api: Api) -> str:
+    """Declare the types; structures say themselves which they are, wherever one is made."""
+    own = {name: struct.stype for name, struct in api.structs.items() if struct.stype}
+    begin = re.compile(r"(struct (\w+) \{\n  VkStructureType sType);")
+    return begin.sub(lambda m: f"{m[1]} = {own[m[2]]};" if m[2] in own else m[0], api.typedefs)
 
 
 def _kind(handle: str) -> str:
