@@ -600,6 +600,3 @@ def _tables(loaded: Loaded) -> Rows:
         [(name, ", ".join(c.name for c in database.columns(name))) for name in small],
         note=f'and {rest} tables of functions: DESCRIBE "glDrawArrays" lists the columns of one',
     )
-
-
-__all__ = ["Analyzer", "prompt"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import drawtap
-from drawtap.analysis import synthesis
+from drawtap.analysis import synthesis, synthesis_counts, synthesis_request
 from drawtap.metrics import listing, synthetic
 from shared import run_drawtap
 
@@ -64,7 +64,7 @@ def test_a_file_is_met_by_the_compiled_program(programs: Bench, tmp_path: Path) 
         assert row["met"] is True, row
         assert abs(float(str(row["measured"])) - float(str(row["asked"]))) <= 0.05 * float(str(row["asked"])), name
     # What stands in the folder makes the same program again.
-    again = synthesis.read(tmp_path / "load" / "request.toml")
+    again = synthesis_request.read(tmp_path / "load" / "request.toml")
     made = synthesis.make(again, tmp_path / "again.dtap")
     with drawtap.open(made.path) as two, drawtap.open(tmp_path / "load" / "program.dtap") as one:
         assert [str(c) for c in one.calls] == [str(c) for c in two.calls]
@@ -92,7 +92,7 @@ def test_as_much_as_glmark2(programs: Bench, tmp_path: Path, scene: str) -> None
     assert said["met"] is True, said["features"]
     features = _features(said)
     with drawtap.open(source) as trace:
-        counted = synthesis.counted(trace)
+        counted = synthesis_counts.counted(trace)
     for name, value in counted.items():
         if value:
             assert features[name]["asked"] == value
@@ -110,7 +110,7 @@ def test_what_cannot_be_measured_is_told(programs: Bench, tmp_path: Path, monkey
     for name, value in programs.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(synthetic, "METRICS", {"fragments": ("amd:*/no_such",)})
-    made = synthesis.make(synthesis.Request({"draws": 1, "triangles": 2, "fragments": 9}), tmp_path / "a.dtap")
+    made = synthesis.make(synthesis_request.Request({"draws": 1, "triangles": 2, "fragments": 9}), tmp_path / "a.dtap")
     with drawtap.open(made.path) as trace:
         found = synthetic.measure(trace, ["draws", "fragments"], frames=range(1, 3))
     assert found.values == {"draws": 1.0}

@@ -10,6 +10,7 @@ import pytest
 
 import drawtap
 from drawtap.analysis import synthesis
+from drawtap.analysis.synthesis_request import Request
 from drawtap.formats import text
 from drawtap.formats.calls import CallWriter
 from drawtap.metrics import profile, tables
@@ -22,7 +23,7 @@ FRAMES = 4
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
     """Three draws a frame on 100 x 50 pixels, five frames (the first loads)."""
-    request = synthesis.Request({"draws": 3, "triangles": 12, "clears": 1}, 100, 50, FRAMES)
+    request = Request({"draws": 3, "triangles": 12, "clears": 1}, 100, 50, FRAMES)
     return synthesis.make(request, tmp_path / "a.dtap").path
 
 
@@ -171,13 +172,13 @@ def test_a_map_of_draws(recording):
 
 
 def test_a_recording_without_draws_has_no_map(tmp_path):
-    made = synthesis.make(synthesis.Request({"clears": 1}, frames=2), tmp_path / "a.dtap")
+    made = synthesis.make(Request({"clears": 1}, frames=2), tmp_path / "a.dtap")
     with drawtap.open(made.path) as trace:
         assert tables.heat_map(trace) is None
 
 
 def test_texture_reads_are_fragments_times_what_shaders_read(tmp_path):
-    request = synthesis.Request({"draws": 2, "triangles": 4, "fragments": 5000, "texture_fetches": 15000}, 100, 50, 2)
+    request = Request({"draws": 2, "triangles": 4, "fragments": 5000, "texture_fetches": 15000}, 100, 50, 2)
     path = synthesis.make(request, tmp_path / "a.dtap").path
     with drawtap.open(path) as trace:
         draws = trace.sql("SELECT seq, frame FROM draws WHERE kind = 'draw' ORDER BY seq").fetchall()

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import drawtap
-from drawtap.analysis import content, synthesis
+from drawtap.analysis import content, synthesis, synthesis_request
 from drawtap.analysis import synthesis_geometry as geometry
-from drawtap.analysis.synthesis import FEATURES, TOLERANCE, Request
+from drawtap.analysis.synthesis_counts import counted
+from drawtap.analysis.synthesis_request import FEATURES, TOLERANCE, Request
 from drawtap.errors import DrawtapError
 from drawtap.formats.calls import CallWriter
 
@@ -88,7 +89,7 @@ def test_calls_do_what_was_asked_for(name, tmp_path):
     made = synthesis.make(request, tmp_path / "a.dtap")
     assert made.notes == ()
     with drawtap.open(made.path) as trace:
-        found = synthesis.counted(trace, range(1, 11))
+        found = counted(trace, range(1, 11))
         assert len([f for f in trace.table("frames") if f["end_function"]]) == 11
         assert content.surface(trace) == (120, 90)
     for feature, asked in request.asked.items():
@@ -140,10 +141,10 @@ def test_the_same_request_makes_the_same_calls(tmp_path):
 def test_a_request_is_a_file(tmp_path):
     file = tmp_path / "load.toml"
     file.write_text("width = 200\nheight = 100\n[features]\ndraws = 5\noverdraw = 2.5\n", encoding="utf-8")
-    request = synthesis.read(file)
+    request = synthesis_request.read(file)
     assert request == Request({"draws": 5, "fragments": 50000}, 200, 100, title="load")
-    file.write_text(synthesis.text(request), encoding="utf-8")
-    assert synthesis.read(file) == request
+    file.write_text(synthesis_request.text(request), encoding="utf-8")
+    assert synthesis_request.read(file) == request
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_files_that_make_no_sense(tmp_path, text, said):
     file = tmp_path / "load.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(DrawtapError, match=said):
-        synthesis.read(file)
+        synthesis_request.read(file)
 
 
 def test_nothing_is_no_request(tmp_path):

@@ -514,6 +514,3 @@ def _verdict(parts: Sequence[Part], causes: Sequence[Cause], unexplained: float,
     if same:
         return f"nothing of the work explains it: both sides do the same, and B takes longer for it; {where}"
     return f"nothing that was measured explains most of it; {where}"
-
-
-__all__ = ["Cause", "Explanation", "Frame", "Part", "Side", "SlowFrame", "explain", "played", "profiled", "recorded"]

@@ -19,9 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from drawtap.analysis.synthesis_counts import NOT_REPEATED, counted, not_repeated
 from drawtap.analysis.synthesis_geometry import Draw, Geometry, draws_of, rectangle, shares
-from drawtap.analysis.synthesis_request import FEATURES, TOLERANCE, Feature, Request, read, text, with_features
+from drawtap.analysis.synthesis_request import FEATURES, Request
 from drawtap.errors import UsageError
 from drawtap.formats.calls import CallWriter, Value
 
@@ -386,19 +385,3 @@ def _fragment(fetches: int) -> str:
             "",
         ]
     )
-
-
-__all__ = [
-    "FEATURES",
-    "NOT_REPEATED",
-    "TOLERANCE",
-    "Feature",
-    "Request",
-    "SyntheticTrace",
-    "counted",
-    "make",
-    "not_repeated",
-    "read",
-    "text",
-    "with_features",
-]

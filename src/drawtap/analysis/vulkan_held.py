@@ -386,6 +386,3 @@ def _packed(
         planes = {letter: (field * scale).astype("<f4") for letter, field in planes.items()}
     planes.pop("x", None)
     return planes
-
-
-__all__ = ["block_of", "buffer_uses", "held_buffer", "held_image", "held_images", "place_of", "values"]

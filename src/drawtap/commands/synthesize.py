@@ -12,7 +12,7 @@ from drawtap.output.result import Rows, Sheets
 from drawtap.trace.ranges import FRAMES_HELP
 
 if TYPE_CHECKING:
-    from drawtap.analysis.synthesis import Request
+    from drawtap.analysis.synthesis_request import Request
     from drawtap.metrics.synthetic import Checked
 
 
@@ -60,7 +60,7 @@ def synthesize(
     makes the program again. The check compiles and records the program and measures it by the same features; the exit
     code is 1 where one is off by more than the tolerance.
     """
-    from drawtap.analysis import synthesis
+    from drawtap.analysis import synthesis, synthesis_request
     from drawtap.formats.c import export_c
     from drawtap.output.text import counted
     from drawtap.trace.trace import open_trace
@@ -81,7 +81,7 @@ def synthesize(
         made = synthesis.make(request, recording)
     with open_trace(recording) as trace:
         export_c(trace, output)
-    (output / "request.toml").write_text(synthesis.text(request), encoding="utf-8")
+    (output / "request.toml").write_text(synthesis_request.text(request), encoding="utf-8")
     notes += made.notes
     made_of = f"{counted(made.calls, 'call')}, {counted(request.frames + 1, 'frame')}"
     notes.append(f"{output}: C source, program.dtap ({made_of}), request.toml")
@@ -91,27 +91,27 @@ def synthesize(
 
 
 def _source(source: Path | None, frames: str | None, on: str, *, own: bool) -> tuple[Request, list[str]]:
-    from drawtap.analysis import synthesis
+    from drawtap.analysis import synthesis_request
 
     if source is None:
         if not own:
             raise UsageError("no feature is requested", hint="a recording, a TOML file, or --set draws=100")
-        return synthesis.Request({}, title="given on the command line"), []
+        return synthesis_request.Request({}, title="given on the command line"), []
     if not source.is_file():
         raise no_file(source)
-    return (synthesis.read(source), []) if source.suffix == ".toml" else _of_recording(source, frames, on)
+    return (synthesis_request.read(source), []) if source.suffix == ".toml" else _of_recording(source, frames, on)
 
 
 def _with(
     base: Request, own: tuple[str, ...], without: tuple[str, ...], length: int | None, size: str | None
 ) -> Request:
-    from drawtap.analysis import synthesis
+    from drawtap.analysis import synthesis_request
     from drawtap.errors import did_you_mean
 
     names = [word.strip() for text in without for word in text.split(",") if word.strip()]
     for name in names:
-        if name not in synthesis.FEATURES:
-            hint = did_you_mean(name, synthesis.FEATURES) or ", ".join(synthesis.FEATURES)
+        if name not in synthesis_request.FEATURES:
+            hint = did_you_mean(name, synthesis_request.FEATURES) or ", ".join(synthesis_request.FEATURES)
             raise UsageError(f"there is no feature {name!r}", hint=hint)
     request = replace(base, asked={k: v for k, v in base.asked.items() if k not in names})
     if size is not None:
@@ -121,7 +121,7 @@ def _with(
         request = replace(request, width=int(width), height=int(height))
     if length is not None:
         request = replace(request, frames=length)
-    return synthesis.with_features(request, _values(own))
+    return synthesis_request.with_features(request, _values(own))
 
 
 def _values(texts: tuple[str, ...]) -> dict[str, float]:
@@ -138,7 +138,7 @@ def _values(texts: tuple[str, ...]) -> dict[str, float]:
 
 
 def _of_recording(source: Path, frames: str | None, on: str) -> tuple[Request, list[str]]:
-    from drawtap.analysis import synthesis
+    from drawtap.analysis.synthesis_counts import not_repeated
     from drawtap.metrics import synthetic
     from drawtap.output.text import number
     from drawtap.trace import apis
@@ -149,7 +149,7 @@ def _of_recording(source: Path, frames: str | None, on: str) -> tuple[Request, l
         apis.refuse(trace, "synthesize")
         within = frame_range(frames, trace)
         request, counts = synthetic.request_of(trace, frames=within, engine_name=on)
-        left = synthesis.not_repeated(trace, within)
+        left = not_repeated(trace, within)
     notes = []
     if left:
         rest = ", ".join(
@@ -182,7 +182,7 @@ def _checked(folder: Path, request: Request, when: str, tolerance: float, on: st
 
 
 def _sheets(request: Request, checked: Checked | None, output: Path, notes: list[str]) -> Sheets:
-    from drawtap.analysis.synthesis import FEATURES, text
+    from drawtap.analysis.synthesis_request import FEATURES, text
 
     rows, data = [], []
     for name, asked in request.asked.items():

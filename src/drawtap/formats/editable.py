@@ -273,6 +273,3 @@ def _text(word: str) -> str:
 
 def _short(text: str) -> str:
     return repr(text if len(text) < 60 else text[:57] + "...")
-
-
-__all__ = ["CallText", "ShaderText", "is_editable", "parse", "read_editable", "value", "write_editable"]

@@ -1,7 +1,7 @@
 """Check synthetic programs against their requests: compile, record, play and measure them by the same features.
 
-Features of calls are counted (analysis.synthesis); fragments, fetches and culled triangles are measured while the
-recording is played, with whatever back-end can.
+Features of calls are counted (analysis.synthesis_counts); fragments, fetches and culled triangles are measured while
+the recording is played, with whatever back-end can.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from drawtap.analysis import content, synthesis
+from drawtap.analysis import content
 from drawtap.analysis.fetches import of_programs
-from drawtap.analysis.synthesis import FEATURES, TOLERANCE, Request
+from drawtap.analysis.synthesis_counts import counted
+from drawtap.analysis.synthesis_request import FEATURES, TOLERANCE, Request
 from drawtap.capture import launch
 from drawtap.errors import ChildError, DrawtapError, InputError, UnavailableError
 from drawtap.instrument.compile import CompileError, compile_c_program
@@ -89,7 +90,7 @@ def measure(
     Without `play` only what its calls tell. Raises UsageError where there are no such frames.
     """
     names = list(wanted)
-    values = {name: value for name, value in synthesis.counted(trace, frames).items() if name in names}
+    values = {name: value for name, value in counted(trace, frames).items() if name in names}
     sources = dict.fromkeys(values, "calls")
     missing: dict[str, str] = {}
     played = [name for name in names if name in METRICS]

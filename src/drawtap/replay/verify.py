@@ -219,6 +219,3 @@ def _number(value: Value) -> float | None:
         known = load_api("gl").enums.get(value)
         return None if known is None else float(known)
     return None
-
-
-__all__ = ["Disagreement", "Verified", "points_of", "verify"]

@@ -24,7 +24,7 @@ from drawtap.errors import ExhaustedError, InputError, QueryError, check_not_rea
 from drawtap.trace.core import Column
 from drawtap.trace.library import Cancelled
 from drawtap.trace.memory import bound, exhausted
-from drawtap.trace.result import Parameters, Result, Stream, connect
+from drawtap.trace.result import Parameters, Result, connect
 from drawtap.trace.sql_text import (
     copy_target,
     into,
@@ -388,6 +388,3 @@ _live: weakref.WeakSet[Database] = weakref.WeakSet()
 def _close_all() -> None:
     for database in list(_live):
         database.close()
-
-
-__all__ = ["MEMORY_BYTES", "Database", "Parameters", "Result", "Stream"]

@@ -594,6 +594,3 @@ def signatures_of(text: str) -> Signatures:
             members[words[1]] = int(words[2])
             signatures.anywhere.setdefault(words[1], int(words[2]))
     return signatures
-
-
-__all__ = ["Blob", "Broken", "Editor", "Event", "Saved", "cut", "edit", "join", "merge", "renumber"]

@@ -112,6 +112,3 @@ def _client_array(where: str, array: str, field: str, value: str) -> Iterator[tu
         yield f"{where}{array}_BUFFER_BINDING", value
     elif field in ("size", "type", "stride"):
         yield f"{where}{array}_{field.upper()}", value
-
-
-__all__ = ["computed_state", "current", "roots"]

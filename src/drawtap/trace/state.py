@@ -86,6 +86,3 @@ class StateIndex(Handle):
         rows = json.loads(self._lib.text(function, self.handle, *arguments))
         assert isinstance(rows, list)
         return rows
-
-
-__all__ = ["Change", "StateIndex"]

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from drawtap.trace.database import Parameters, Result
     from drawtap.trace.graph import Graph, Stop
     from drawtap.trace.image import Image
     from drawtap.trace.recorded import RecordingDatabase
+    from drawtap.trace.result import Parameters, Result
     from drawtap.trace.state import StateIndex
 
 _PAGE = 1000  # calls fetched at once when iterating

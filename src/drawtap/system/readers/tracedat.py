@@ -427,6 +427,3 @@ def ftrace_clock(name: str) -> Clock:
         "global": "the scheduler's clock: not comparable with API recordings; record with the clock mono",
     }
     return Clock(name, monotonic=False, note=notes.get(name, "not comparable with API recordings"))
-
-
-__all__ = ["Cursor", "CutError", "Formats", "ftrace_clock", "open_tracedat", "read_tracing_data"]

@@ -233,6 +233,3 @@ def _remove_left_over(root: Path) -> None:
             pid = path.name.removeprefix(_PREFIX)
             if path.name.startswith(_PREFIX) and pid.isdigit() and not Path("/proc", pid).exists():
                 _remove(path)
-
-
-__all__ = ["TracefsRecorder", "running_threads"]
