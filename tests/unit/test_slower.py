@@ -25,7 +25,7 @@ def side(name: str, frames: list[Frame]) -> Side:
 
 
 def frame(draws: float = 1, outside: float = 1, **work: float) -> Frame:
-    parts = {slower.DRAWS: draws * MS, slower.OUTSIDE: outside * MS}
+    parts = {spent.DRAWS: draws * MS, spent.OUTSIDE: outside * MS}
     return Frame((draws + outside) * MS, parts, {"triangles": 100.0, "texture_bytes": 0.0, **work})
 
 
@@ -35,7 +35,7 @@ def test_what_grew_with_the_time_comes_first():
     found = slower.explain(one, other)
     assert [f.number for f in found.slower] == [2]
     assert (found.compared, found.faster) == (3, 0)
-    assert {p.name: p.difference for p in found.parts} == {slower.DRAWS: 2 * MS, slower.OUTSIDE: 0}
+    assert {p.name: p.difference for p in found.parts} == {spent.DRAWS: 2 * MS, spent.OUTSIDE: 0}
     [cause] = found.causes
     assert (cause.name, cause.a, cause.b, cause.ns, cause.share, cause.paid) == (
         "triangles",
@@ -43,7 +43,7 @@ def test_what_grew_with_the_time_comes_first():
         300,
         2 * MS,
         1,
-        slower.DRAWS,
+        spent.DRAWS,
     )
     assert found.unexplained == 0
     assert "triangles (3.0 times as many) explain 100 % of the difference" in found.verdict
@@ -74,18 +74,18 @@ def test_time_of_the_program_itself_is_named():
 def test_work_that_is_new_has_all_that_came_with_it():
     other = Frame(
         4 * MS,
-        {slower.DRAWS: 1 * MS, slower.UPLOADS: 2 * MS, slower.OUTSIDE: 1 * MS},
+        {spent.DRAWS: 1 * MS, spent.UPLOADS: 2 * MS, spent.OUTSIDE: 1 * MS},
         {"triangles": 100.0, "texture_bytes": 5e5},
     )
     found = slower.explain(side("a", [frame()]), side("b", [other]))
     [cause] = found.causes
-    assert (cause.name, cause.unit, cause.ns, cause.paid) == ("texture data", "bytes", 2 * MS, slower.UPLOADS)
+    assert (cause.name, cause.unit, cause.ns, cause.paid) == ("texture data", "bytes", 2 * MS, spent.UPLOADS)
     assert "texture data (A has none) explain 100 %" in found.verdict
 
 
 def test_several_causes_are_ranked_by_share():
-    one = Frame(2 * MS, {slower.DRAWS: 1 * MS, slower.UNIFORMS: 1 * MS}, {"triangles": 10.0, "uniforms": 10.0})
-    other = Frame(7 * MS, {slower.DRAWS: 2 * MS, slower.UNIFORMS: 5 * MS}, {"triangles": 20.0, "uniforms": 50.0})
+    one = Frame(2 * MS, {spent.DRAWS: 1 * MS, spent.UNIFORMS: 1 * MS}, {"triangles": 10.0, "uniforms": 10.0})
+    other = Frame(7 * MS, {spent.DRAWS: 2 * MS, spent.UNIFORMS: 5 * MS}, {"triangles": 20.0, "uniforms": 50.0})
     found = slower.explain(side("a", [one]), side("b", [other]))
     assert [(c.name, c.share) for c in found.causes] == [("uniform calls", 0.8), ("triangles", 0.2)]
     assert found.unexplained == 0
@@ -139,10 +139,10 @@ def test_parts_of_a_recorded_frame_add_up(tmp_path):
     last = found.frames[2]
     assert last.time == pytest.approx(42_500, abs=2)
     assert sum(last.parts.values()) == pytest.approx(last.time)
-    assert last.parts[slower.DRAWS] == pytest.approx(40_000, abs=2)
-    assert last.parts[slower.STATE] == pytest.approx(1_000, abs=2)
-    assert last.parts[slower.SHOW] == pytest.approx(500, abs=2)
-    assert last.parts[slower.OUTSIDE] == pytest.approx(1_000, abs=4)
+    assert last.parts[spent.DRAWS] == pytest.approx(40_000, abs=2)
+    assert last.parts[spent.STATE] == pytest.approx(1_000, abs=2)
+    assert last.parts[spent.SHOW] == pytest.approx(500, abs=2)
+    assert last.parts[spent.OUTSIDE] == pytest.approx(1_000, abs=4)
     assert (last.work["triangles"], last.work["draws"]) == (10, 1)
 
 
@@ -231,7 +231,7 @@ def test_two_runs_of_a_profile(tmp_path):
             slower.profiled(trace, 3)
     assert [f.number for f in found.slower] in ([1, 2], [2, 1])
     assert (found.causes[0].name, found.causes[0].share) == ("fragments:count/generated", 1.0)
-    assert {p.name: p.difference for p in found.parts}[slower.DRAWS] == 2 * MS
+    assert {p.name: p.difference for p in found.parts}[spent.DRAWS] == 2 * MS
 
 
 def test_what_rounds_to_nothing_has_no_sign():
@@ -309,8 +309,8 @@ def test_vertices_given_one_by_one_set_no_state(tmp_path):
 
 def test_redundant_calls_get_what_they_took_and_no_more():
     def frame(state: float, needless: float) -> Frame:
-        own = {"redundant": {slower.STATE: needless}}
-        return Frame(state, {slower.STATE: state}, {"redundant": needless / 10}, {}, own)
+        own = {"redundant": {spent.STATE: needless}}
+        return Frame(state, {spent.STATE: state}, {"redundant": needless / 10}, {}, own)
 
     one, other = (side(n, [frame(s, r)]) for n, s, r in (("a", 1 * MS, 1000), ("b", 9 * MS, 5000)))
     assert slower.explain(one, other).causes == []  # 4 us of 8 ms

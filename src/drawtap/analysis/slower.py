@@ -10,33 +10,12 @@ GPU's) are shown, but are in no sum.
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from drawtap.analysis import content, spent
-from drawtap.analysis.spent import (
-    ASKS,
-    BINDS,
-    COMPILES,
-    CONTEXTS,
-    COPIES,
-    DRAWN,
-    DRAWS,
-    MATRICES,
-    OBJECTS,
-    OUTSIDE,
-    PARTS,
-    SHOW,
-    STATE,
-    TARGETS,
-    UNCLEAR,
-    UNIFORMS,
-    UPLOADS,
-    VERTICES,
-    WAITS,
-)
 from drawtap.errors import UsageError
 from drawtap.tables.recording import FrameRow, HistogramRow
 from drawtap.trace import measured
@@ -49,7 +28,7 @@ if TYPE_CHECKING:
 #: The parts that pay for a kind of work: its own calls and no others. Drivers put drawing off: it is also paid where a
 #: call waited for it, or shows the frame. `mapped_bytes` are stored between calls, and nobody can tell how long that
 #: takes.
-_DRAWN = (DRAWS, VERTICES, DRAWN, SHOW, UNCLEAR)
+_DRAWN = (spent.DRAWS, spent.VERTICES, spent.DRAWN, spent.SHOW, spent.UNCLEAR)
 _WORK: Mapping[str, tuple[str, ...]] = {
     "draws": _DRAWN,
     "triangles": _DRAWN,
@@ -58,29 +37,29 @@ _WORK: Mapping[str, tuple[str, ...]] = {
     "path_segments": _DRAWN,
     "clears": _DRAWN,
     "dispatches": _DRAWN,
-    "mipmaps": (COPIES, UNCLEAR, DRAWN),
-    "binds": (BINDS, TARGETS),
-    "uniforms": (UNIFORMS,),
-    "matrix_operations": (MATRICES,),
-    "redundant": (STATE, BINDS, UNIFORMS, MATRICES, TARGETS),
-    "texture_uploads": (UPLOADS,),
-    "texels": (UPLOADS,),
-    "texture_bytes": (UPLOADS,),
-    "buffer_uploads": (UPLOADS,),
-    "buffer_bytes": (UPLOADS,),
+    "mipmaps": (spent.COPIES, spent.UNCLEAR, spent.DRAWN),
+    "binds": (spent.BINDS, spent.TARGETS),
+    "uniforms": (spent.UNIFORMS,),
+    "matrix_operations": (spent.MATRICES,),
+    "redundant": (spent.STATE, spent.BINDS, spent.UNIFORMS, spent.MATRICES, spent.TARGETS),
+    "texture_uploads": (spent.UPLOADS,),
+    "texels": (spent.UPLOADS,),
+    "texture_bytes": (spent.UPLOADS,),
+    "buffer_uploads": (spent.UPLOADS,),
+    "buffer_bytes": (spent.UPLOADS,),
     "client_bytes": _DRAWN,
-    "compiles": (COMPILES,),
-    "links": (COMPILES,),
-    "readbacks": (WAITS,),
-    "readback_bytes": (WAITS,),
-    "waits": (WAITS,),
-    "flushes": (WAITS,),
-    "queries": (ASKS,),
-    "created_objects": (OBJECTS,),
-    "deleted_objects": (OBJECTS,),
-    "framebuffer_binds": (TARGETS,),
-    "state_calls": (STATE, BINDS, MATRICES, TARGETS, UNIFORMS),
-    "context_switches": (CONTEXTS,),
+    "compiles": (spent.COMPILES,),
+    "links": (spent.COMPILES,),
+    "readbacks": (spent.WAITS,),
+    "readback_bytes": (spent.WAITS,),
+    "waits": (spent.WAITS,),
+    "flushes": (spent.WAITS,),
+    "queries": (spent.ASKS,),
+    "created_objects": (spent.OBJECTS,),
+    "deleted_objects": (spent.OBJECTS,),
+    "framebuffer_binds": (spent.TARGETS,),
+    "state_calls": (spent.STATE, spent.BINDS, spent.MATRICES, spent.TARGETS, spent.UNIFORMS),
+    "context_switches": (spent.CONTEXTS,),
 }
 _TITLES = {"redundant": ("redundant calls", "count"), "mipmaps": ("mipmaps and copies", "count")}
 #: Metrics of drawing are paid in drawing, whatever back-end measures them; metrics of the processor are no work.
@@ -211,10 +190,10 @@ def _side(trace: Trace, title: tuple[str, str], times: Mapping[int, float], call
     frames = {}
     for number, time in times.items():
         inside = calls.frames.get(number, {})
-        parts = {**inside, OUTSIDE: time - sum(inside.values())}
+        parts = {**inside, spent.OUTSIDE: time - sum(inside.values())}
         own = {"redundant": calls.redundant.get(number, {})}
         frames[number] = Frame(time, parts, known.work.get(number, {}), known.beside.get(number, {}), own)
-    waited = {n: ns for part in (DRAWN, UNCLEAR) for n, ns in calls.functions.get(part, {}).items()}
+    waited = {n: ns for part in (spent.DRAWN, spent.UNCLEAR) for n, ns in calls.functions.get(part, {}).items()}
     loads = content.loading(content.frame_stats(trace))
     return Side(*title, frames, known.units, waited, loads, _shaders(trace))
 
@@ -280,28 +259,20 @@ def profiled(trace: Trace, run: int) -> Side:
     if clock is None:
         raise UsageError(f"run {run} has no times of frames", hint="drawtap profile --metrics cpu:time/wall --add")
     times = {number: values[clock] for number, values in beside.items() if clock in values}
-    per = "call" if _any(trace, run, "call", clock) else "draw"
     calls = {
         int(seq): float(value)
         for seq, value in trace.sql(
-            "SELECT seq, value FROM metrics WHERE run = $run AND per = $per AND name = $name AND value IS NOT NULL",
-            {"run": run, "per": per, "name": clock},
+            "SELECT seq, value FROM metrics WHERE run = $run AND name = $name AND per IN ('call', 'draw') "
+            "QUALIFY per = min(per) OVER ()",  # of draws where calls were not measured
+            {"run": run, "name": clock},
         )
+        if value is not None
     }
     rest = {number: {m: v for m, v in values.items() if m != clock} for number, values in beside.items()}
     [(on,)] = trace.sql("SELECT any_value(engine) FROM metrics WHERE run = $run", {"run": run}).fetchall()
     known = replace(known, beside=rest)
     name = f"{trace.path.name}, run {run} ({on})"
     return _side(trace, (name, f"{clock} of run {run}"), times, spent.spent_of(trace, calls), known)
-
-
-def _any(trace: Trace, run: int, per: str, name: str) -> bool:
-    return bool(
-        trace.sql(
-            "SELECT 1 FROM metrics WHERE run = $run AND per = $per AND name = $name LIMIT 1",
-            {"run": run, "per": per, "name": name},
-        ).fetchall()
-    )
 
 
 @dataclass(frozen=True)
@@ -380,7 +351,7 @@ def explain(a: Side, b: Side, *, threshold: float = 0.1, frames: range | None = 
         _, mine, _ = _sums([(x, y)], units)
         best = next((c for c in mine if not c.beside), None)
         single.append(SlowFrame(n, x.time, y.time, best.name if best else "", best.share if best else 0.0))
-    same = all(_equal(x.work, y.work) for x, y in slow.values())
+    same = all(x.work[name] == y.work[name] for x, y in slow.values() for name in x.work.keys() & y.work.keys())
     left = len(a.frames.keys() ^ b.frames.keys())
     if left and frames is None:
         notes.append(f"{left} frames are only on one side: frames are paired by number")
@@ -398,31 +369,23 @@ def _slower(a: float, b: float, threshold: float) -> bool:
     return b - a > max(threshold * a, _LEAST_NS)
 
 
-def _equal(a: Mapping[str, float], b: Mapping[str, float]) -> bool:
-    return all(a[name] == b[name] for name in a.keys() & b.keys())
-
-
-def _mean(values: Iterable[float]) -> float:
-    return statistics.fmean(values)
-
-
 def _sums(pairs: Sequence[tuple[Frame, Frame]], units: Mapping[str, str]) -> tuple[list[Part], list[Cause], float]:
     """Return the parts, the ranked causes and the unexplained share of the mean of some pairs of frames."""
     if not pairs:
         return [], [], 0.0
-    whole = _mean(y.time - x.time for x, y in pairs)
+    whole = fmean(y.time - x.time for x, y in pairs)
 
     def means(name: str) -> tuple[float, float]:
-        return _mean(x.parts.get(name, 0.0) for x, _ in pairs), _mean(y.parts.get(name, 0.0) for _, y in pairs)
+        return fmean(x.parts.get(name, 0.0) for x, _ in pairs), fmean(y.parts.get(name, 0.0) for _, y in pairs)
 
-    parts = [Part(name, *ab, (ab[1] - ab[0]) / whole) for name in PARTS if any(ab := means(name))]
+    parts = [Part(name, *ab, (ab[1] - ab[0]) / whole) for name in spent.PARTS if any(ab := means(name))]
     grown = {part.name: part for part in parts if part.difference > 0}
     causes = []
     foretold = dict.fromkeys(grown, 0.0)
     names = dict.fromkeys(name for x, y in pairs for name in x.work if name in y.work)
     for name in names:
         paid = _paid(name)
-        one, other = _mean(x.work.get(name, 0.0) for x, _ in pairs), _mean(y.work.get(name, 0.0) for _, y in pairs)
+        one, other = fmean(x.work.get(name, 0.0) for x, _ in pairs), fmean(y.work.get(name, 0.0) for _, y in pairs)
         if other <= one or not paid:
             continue
         explained = {p: _foretold(grown[p], one, other) for p in paid if p in grown}
@@ -433,9 +396,10 @@ def _sums(pairs: Sequence[tuple[Frame, Frame]], units: Mapping[str, str]) -> tup
         total = sum(explained.values())
         if total / whole >= _LEAST_SHARE:
             most = max(explained, key=lambda p: explained[p])
-            causes.append(Cause(_title(name), units.get(name) or _unit(name), one, other, total, total / whole, most))
+            unit = units.get(name) or content.SERIES.get(name, ("", "count"))[1]
+            causes.append(Cause(_title(name), unit, one, other, total, total / whole, most))
     for name in dict.fromkeys(name for x, y in pairs for name in x.beside if name in y.beside):
-        one, other = _mean(x.beside.get(name, 0.0) for x, _ in pairs), _mean(y.beside.get(name, 0.0) for _, y in pairs)
+        one, other = fmean(x.beside.get(name, 0.0) for x, _ in pairs), fmean(y.beside.get(name, 0.0) for _, y in pairs)
         if (other - one) / whole >= _LEAST_SHARE:
             causes.append(Cause(name, "ns", one, other, other - one, (other - one) / whole, "beside", True))
     causes.sort(key=lambda c: (c.beside, -c.ns))
@@ -460,11 +424,7 @@ def _foretold(part: Part, a: float, b: float) -> float:
 
 def _own_growth(name: str, part: str, pairs: Sequence[tuple[Frame, Frame]]) -> float:
     """Return how much longer the calls of some work took themselves, in one part."""
-    return max(0.0, _mean(y.own[name].get(part, 0.0) - x.own.get(name, {}).get(part, 0.0) for x, y in pairs))
-
-
-def _unit(name: str) -> str:
-    return content.SERIES.get(name, ("", "count"))[1]
+    return max(0.0, fmean(y.own[name].get(part, 0.0) - x.own.get(name, {}).get(part, 0.0) for x, y in pairs))
 
 
 def _title(name: str) -> str:
@@ -475,26 +435,26 @@ def _doubts(a: Side, b: Side, parts: Sequence[Part], slow: Sequence[tuple[Frame,
     """Return what the times of calls cannot tell, of the parts that hold the difference."""
     share = {p.name: p.share for p in parts}
     notes = []
-    if share.get(DRAWN, 0) + share.get(UNCLEAR, 0) >= _LEAST_SHARE:
+    if share.get(spent.DRAWN, 0) + share.get(spent.UNCLEAR, 0) >= _LEAST_SHARE:
         names = sorted(b.waited, key=lambda n: -b.waited[n])[:3]
         notes.append(f"the driver put drawing off; these calls waited for it: {', '.join(names)}")
-    if share.get(UNCLEAR, 0) >= _LEAST_SHARE:
+    if share.get(spent.UNCLEAR, 0) >= _LEAST_SHARE:
         notes.append("copies follow draws: their own work and the drawing are inseparable")
-    if share.get(OUTSIDE, 0) >= _LEAST_SHARE and b.short:
+    if share.get(spent.OUTSIDE, 0) >= _LEAST_SHARE and b.short:
         notes.append(b.short)
-    drawing = sum(share.get(p, 0) for p in (DRAWS, VERTICES, DRAWN, UNCLEAR, SHOW))
+    drawing = sum(share.get(p, 0) for p in (spent.DRAWS, spent.VERTICES, spent.DRAWN, spent.UNCLEAR, spent.SHOW))
     if drawing >= _EXPLAINS:
         if a.shaders != b.shaders:
             notes.append("the shaders differ: drawtap shaders shows the work of each")
         changes = [n for n in ("state_calls", "binds", "uniforms") if _grew(n, slow, 2)]
-        if share.get(DRAWS, 0) >= _LEAST_SHARE and changes:
+        if share.get(spent.DRAWS, 0) >= _LEAST_SHARE and changes:
             titles = " and ".join(_title(n) for n in changes)
             notes.append(f"drivers apply new state in the next draw: the draws include the cost of more {titles}")
     return notes
 
 
 def _grew(name: str, slow: Sequence[tuple[Frame, Frame]], times: float) -> bool:
-    one, other = (_mean(pair[side].work.get(name, 0.0) for pair in slow) for side in (0, 1))
+    one, other = (fmean(pair[side].work.get(name, 0.0) for pair in slow) for side in (0, 1))
     return other > times * one
 
 
@@ -508,7 +468,7 @@ def _verdict(parts: Sequence[Part], causes: Sequence[Cause], unexplained: float,
             times = f"{best.b / best.a:.1f} times as much"
         rest = f"; {100 * unexplained:.0f} % of what grew is not explained" if unexplained > 0.2 else ""
         return f"{best.name} ({times}) explain {100 * min(best.share, 1):.0f} % of the difference, in {best.paid}{rest}"
-    if heaviest.name == OUTSIDE:
+    if heaviest.name == spent.OUTSIDE:
         share = 100 * heaviest.share
         return f"nothing that was measured explains it: {share:.0f} % of the difference is outside of the API"
     if same:

@@ -8,9 +8,9 @@ own work with theirs. Without another such call to compare with, its time has a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -193,20 +193,20 @@ def main_thread(trace: Trace) -> int | None:
     return int(rows[0][0]) if rows else None
 
 
-def _asked(trace: Trace, timed: str, given: Mapping[str, object]) -> Spent:
+def _asked(trace: Trace, timed: str, given: dict[str, object]) -> Spent:
     from drawtap.errors import DrawtapError
 
     frames: dict[int, dict[str, float]] = {}
     redundant: dict[int, dict[str, float]] = {}
     functions: dict[str, dict[str, float]] = {}
     question = _QUESTION.format(timed=timed)
-    for frame, part, name, ns in _rows(trace, question + _SUMS, given):
+    for frame, part, name, ns in trace.sql(question + _SUMS, given):
         table = frames.setdefault(int(frame), {})
         table[str(part)] = table.get(str(part), 0.0) + float(ns)
         names = functions.setdefault(str(part), {})
         names[str(name)] = names.get(str(name), 0.0) + float(ns)
     try:
-        for frame, part, ns in _rows(trace, question + _REDUNDANT, given):
+        for frame, part, ns in trace.sql(question + _REDUNDANT, given):
             redundant.setdefault(int(frame), {})[str(part)] = float(ns)
     except DrawtapError:  # the graph of calls is not always to be had: then none is known to be redundant
         redundant = {}
@@ -215,7 +215,3 @@ def _asked(trace: Trace, timed: str, given: Mapping[str, object]) -> Spent:
 
 _SUMS = "SELECT frame, part, name, sum(ns)::DOUBLE FROM divided GROUP BY ALL"
 _REDUNDANT = "SELECT frame, part, sum(ns)::DOUBLE FROM divided JOIN redundancy r USING (seq) GROUP BY ALL"
-
-
-def _rows(trace: Trace, question: str, given: Mapping[str, object]) -> Iterable[tuple[Any, ...]]:
-    return trace.sql(question, dict(given)).fetchall() if given else trace.sql(question).fetchall()
