@@ -185,10 +185,10 @@ def test_images_of_trials(cube: Cube, monkeypatch: pytest.MonkeyPatch) -> None:
         assert np.array_equal(whole, stage.image(everything))
         assert stage.image(unshown) is None
 
-        def lacking(*_: object) -> None:
+        def lacking(*_: object, **_named: object) -> None:
             raise InputError("call 46 vkQueuePresentKHR: an image is shown that is none")
 
-        monkeypatch.setattr(stage, "_played", lacking)
+        monkeypatch.setattr("drawtap.analysis.reduce.player.play", lacking)
         assert stage.image(everything) is None
         with pytest.raises(InputError):
             stage.image(None)

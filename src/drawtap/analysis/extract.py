@@ -32,6 +32,7 @@ from drawtap.analysis.reduce import (
     Script,
     ShownImages,
     Stage,
+    images_in,
 )
 from drawtap.errors import DrawtapError, QueryError, UnavailableError, UsageError
 from drawtap.replay import engine, player
@@ -241,10 +242,10 @@ class Cutter:
         self._said: list[str] = []  # what the search for a cut did, for its certificate
         self._budget = Budget(_MOST_SECONDS, _MOST_TRIALS)
 
-    def roots(self, wanted: Target) -> list[int]:
-        """Return the calls that the target is made of."""
+    def roots(self, wanted: Target, graph: Graph | None = None) -> list[int]:
+        """Return the calls that the target is made of, of frames those that `graph` (None: the usual one) says."""
         if wanted.shown.frames is not None:
-            return self.graph.frame_roots(wanted.shown.frames)
+            return (graph or self.graph).frame_roots(wanted.shown.frames)
         changes = graphs.CHANGES | graphs.DRAWS
         roots = [seq for seq in wanted.roots if self.graph.flags[seq] & changes]
         last = self.graph.last_draw(wanted.shown.call)
@@ -273,20 +274,18 @@ class Cutter:
             keep, fresh, added = self._proved(stage, reference, keep, wanted)
         if wish.minimize:
             keep, reduction = self._minimized(stage, reference, keep, wanted, wish, fresh=fresh)
-        certificate = self._certificate(wanted, wish, keep=keep, before=before)
-        certificate |= _proof_of(self.trace, stage, reference, added)
-        if self._said:
-            certificate["search"] = list(self._said)
-        if reduction is not None:
-            certificate |= {"oracle": wish.oracle, "minimal": reduction.minimal, "trials": reduction.trials}
-            if not reduction.minimal:
-                certificate["trials_ahead"] = reduction.ahead
-        images = self._whole_images(wanted) if _shows_pixels(wish) else np.zeros_like(keep)
+        certificate = certificate_for(
+            stage, wanted, wish, keep, before=before, reference=reference, added=added, said=self._said,
+            reduction=reduction,
+        )  # fmt: skip
+        images = whole_images(self.trace, wanted.shown) if _shows_pixels(wish) else np.zeros_like(keep)
         part = self.graph.part(self.trace, keep, images=images)
         written = write([part], output, annotation=certificate)
         equal = True
         if wish.verify and reference is not None and _shows_pixels(wish):
-            proof = self._proof(output, wanted, wish, reference, keep)
+            # The file itself: its frames are those whose ends were kept, counted anew.
+            shown = wanted.shown.among(keep, frame_ends(self.trace))
+            proof = proof_of(self.trace, output, shown, wish.on, reference)
             equal = proof["equal"] is True
             certificate = {**certificate, "file": proof}
             write([part], output, annotation=certificate)
@@ -376,7 +375,7 @@ class Cutter:
         # A call that sets a value to what it was may matter after all: the next try keeps such calls.
         self._on_line("the calls that the graph found show another image: looking for what is missing")
         self._full = full = self._full or Graph(self.trace, lean=False)
-        wider = full.closure(self._roots_of(full, wanted)) | keep
+        wider = full.closure(self.roots(wanted, full)) | keep
         if not np.array_equal(wider, keep) and oracle.holds(wider):
             self._said.append("values that were set again turned out to be needed")
         else:
@@ -455,51 +454,6 @@ class Cutter:
             Group("all draws", draws & ~heavy),
         ]
 
-    def _roots_of(self, graph: Graph, wanted: Target) -> list[int]:
-        if wanted.shown.frames is not None:
-            return graph.frame_roots(wanted.shown.frames)
-        return self.roots(wanted)
-
-    def _proof(self, output: Path, wanted: Target, wish: ExtractOptions, reference: Outcome, keep: Calls) -> Row:
-        # The file itself: its frames are those whose ends were kept, counted anew.
-        with _opened(output, self.trace) as trace:
-            if wanted.shown.frames is None:
-                shown = ShownImages(None, int(keep[: wanted.shown.call].sum()))
-                images: tuple[str, ...] = _images(trace, shown, wish.on)
-                expected = reference.images
-            else:
-                ends = self._kept_ends(keep)
-                chosen = [i for i, frame in enumerate(ends) if frame in wanted.shown.frames]
-                images = _images(trace, ShownImages(range(chosen[0], chosen[-1] + 1), 0), wish.on) if chosen else ()
-                expected = reference.images
-                if len(images) > len(expected):  # frames in between that are not wanted
-                    images = tuple(images[i - chosen[0]] for i in chosen)
-        compared, different = recorded_images(output, wish.on)
-        return {
-            "equal": images == expected,
-            "shown": self._shown_in_file(wanted, keep),
-            "images": list(images),
-            "recorded_images_compared": compared,
-            "recorded_images_different": different,
-            "recorded_on": recorded_on(self.trace),
-            "own_configuration": _own_configuration(self.trace),
-        }
-
-    def _shown_in_file(self, wanted: Target, keep: Calls) -> Row:
-        if wanted.shown.frames is None:
-            return {"call": int(keep[: wanted.shown.call].sum())}
-        return {"frames": [i for i, frame in enumerate(self._kept_ends(keep)) if frame in wanted.shown.frames]}
-
-    def _kept_ends(self, keep: Calls) -> list[int]:
-        return [frame for frame, seq in enumerate(frame_ends(self.trace)) if keep[seq]]
-
-    def _whole_images(self, wanted: Target) -> Calls:
-        """Return the calls whose image is the program's: other frames, and what waits in between, lack draws."""
-        images = np.zeros(self.graph.calls, dtype=bool)
-        if wanted.shown.frames is not None:
-            images[frame_ends(self.trace)[wanted.shown.frames.start : wanted.shown.frames.stop]] = True
-        return images
-
     # ---- smaller -----------------------------------------------------------------------------------------------------
 
     def _minimized(
@@ -512,7 +466,10 @@ class Cutter:
         *,
         fresh: Sequence[Fresh],
     ) -> tuple[Calls, Reduction]:
-        oracle, free = self._oracle(stage, reference, keep, wish)
+        def written(calls: Calls, path: Path) -> None:
+            write([self.graph.part(self.trace, calls, images=np.ones_like(calls))], path)
+
+        oracle, free = oracle_of(stage, reference, wish, written)
         base = keep
         if free:
             base = np.zeros_like(keep)
@@ -522,7 +479,7 @@ class Cutter:
         if free:  # what the pixels need is a good guess
             keep = keep if oracle.holds(keep) else base
         roots = self.roots(wanted)
-        root_set = set(roots)
+        fixed = set[int]() if free else set(roots)
 
         def without(now: Calls, removed: Calls) -> Calls:
             if not free:
@@ -533,23 +490,12 @@ class Cutter:
 
         budget = Budget(wish.seconds)
         reducer = Reducer(keep, without, oracle, budget=budget, on_line=self._on_line)
-        units = self._reducible(keep, set() if free else root_set)
+        units = [unit for unit in self._units(keep) if not fixed.intersection(unit)]
         flags = graphs.DRAWS | graphs.COPIES
         # Calls that only a draw needs go with the draw: without them first, the rest is less.
         reducer.remove([unit for unit in units if any(self.graph.flags[seq] & flags for seq in unit)], once=True)
         reduction = reducer.remove(units)
         return reduction.keep, reduction
-
-    def _oracle(
-        self, stage: Stage, reference: Outcome | None, keep: Calls, wish: ExtractOptions
-    ) -> tuple[Oracle, bool]:
-        def written(calls: Calls, path: Path) -> None:
-            write([self.graph.part(self.trace, calls, images=np.ones_like(calls))], path)
-
-        return oracle_of(stage, reference, wish, written)
-
-    def _reducible(self, keep: Calls, fixed: set[int]) -> Sequence[Sequence[int]]:
-        return [unit for unit in self._units(keep) if not fixed.intersection(unit)]
 
     def _units(self, keep: Calls) -> list[list[int]]:
         """Return the kept calls as units: what stands between glBegin and glEnd comes and goes together."""
@@ -579,30 +525,9 @@ class Cutter:
                 until = end_of.get(seq, -1)
         return units
 
-    # ---- the certificate ---------------------------------------------------------------------------------------------
-
-    def _certificate(self, wanted: Target, wish: ExtractOptions, *, keep: Calls, before: int) -> Row:
-        import drawtap
-
-        return {
-            "kind": "certificate",
-            "what": "extract",
-            "version": drawtap.__version__,
-            "source": source_of(self.trace),
-            "target": wanted.text,
-            "frame_end": self.trace.frame_end,
-            "shown": (
-                {"call": wanted.shown.call} if wanted.shown.frames is None else {"frames": list(wanted.shown.frames)}
-            ),
-            "calls_source": self.graph.calls,
-            "calls_to_target": before,
-            "calls_kept": int(keep.sum()),
-            "verified": "replay" if wish.verify else "no",
-        }
-
 
 def oracle_of(
-    stage: Stage, reference: Outcome | None, wish: ExtractOptions, written: Callable[[Calls, Path], None]
+    stage: Stage, reference: Outcome | None, wish: ExtractOptions, written: Callable[[Calls, Path], object]
 ) -> tuple[Oracle, bool]:
     """Return what must stay true, and whether that is something else than the pixels.
 
@@ -627,16 +552,81 @@ def oracle_of(
     return Script(wish.oracle, written), True
 
 
-def _proof_of(trace: Trace, stage: Stage, reference: Outcome | None, added: Sequence[int]) -> Row:
-    if reference is None:
-        return {}
-    return {
-        "engine": stage.renderer,
-        "images": list(reference.images),
-        "replays": stage.rounds,
-        "added_calls": len(added),
-        "added": [str(trace.calls[seq]) for seq in added[:_ADDED_NAMED]],
+# ---- the certificate -------------------------------------------------------------------------------------------------
+
+
+def certificate_for(
+    stage: Stage,
+    wanted: Target,
+    wish: ExtractOptions,
+    keep: Calls,
+    *,
+    before: int,
+    reference: Outcome | None,
+    added: Sequence[int] = (),
+    said: Sequence[str] = (),
+    reduction: Reduction | None = None,
+) -> Row:
+    """Return the certificate of a cut: its target, the kept ones of `before` calls, and the proof.
+
+    `added`: calls that the images turned out to need; `said`: what the search did, in words.
+    """
+    import drawtap
+
+    trace = stage.trace
+    certificate: Row = {
+        "kind": "certificate",
+        "what": "extract",
+        "version": drawtap.__version__,
+        "source": source_of(trace),
+        "target": wanted.text,
+        "frame_end": trace.frame_end,
+        "shown": _named(wanted.shown),
+        "calls_source": trace.core.count(),
+        "calls_to_target": before,
+        "calls_kept": int(keep.sum()),
+        "verified": "replay" if wish.verify else "no",
     }
+    if reference is not None:
+        named = [str(trace.calls[seq]) for seq in added[:_ADDED_NAMED]]
+        certificate |= {"engine": stage.renderer, "images": list(reference.images), "replays": stage.rounds}
+        certificate |= {"added_calls": len(added), "added": named}
+    if said:
+        certificate["search"] = list(said)
+    if reduction is not None:
+        certificate |= {"oracle": wish.oracle, "minimal": reduction.minimal, "trials": reduction.trials}
+        if not reduction.minimal:
+            certificate["trials_ahead"] = reduction.ahead
+    return certificate
+
+
+def proof_of(trace: Trace, output: Path, shown: ShownImages, on: str, reference: Outcome) -> Row:
+    """Return what a file with a cut shows, held against the images of the whole recording and of the program."""
+    images = images_in(output, trace, shown, on)
+    compared, different = _recorded_images(output, on)
+    return {
+        "equal": images == reference.images,
+        "shown": _named(shown),
+        "images": list(images),
+        "recorded_images_compared": compared,
+        "recorded_images_different": different,
+        "recorded_on": _recorded_on(trace),
+        "own_configuration": "" if is_vulkan(trace) else _own_configuration(trace),
+    }
+
+
+def _named(shown: ShownImages) -> Row:
+    if shown.frames is not None:
+        return {"frames": list(shown.frames)}
+    return {"call": shown.call} | ({} if shown.submit is None else {"submit": shown.submit})
+
+
+def whole_images(trace: Trace, shown: ShownImages) -> Calls:
+    """Return the calls whose image is the program's: other frames, and what waits in between, lack draws."""
+    images = np.zeros(trace.core.count(), np.bool_)
+    if shown.frames is not None:
+        images[frame_ends(trace)[shown.frames.start : shown.frames.stop]] = True
+    return images
 
 
 def _shows_pixels(wish: ExtractOptions) -> bool:
@@ -652,18 +642,7 @@ def _end_of(trace: Trace, wanted: Target) -> int:
     return row["end_seq"]
 
 
-def _opened(path: Path, like: Trace) -> Trace:
-    from drawtap.trace.trace import open_trace
-
-    return open_trace(path, frame_end=None if like.frame_end == "auto" else like.frame_end)
-
-
-def _images(trace: Trace, shown: ShownImages, on: str) -> tuple[str, ...]:
-    outcome = Stage(trace, shown, on).play(None)
-    return outcome.images if outcome is not None else ()
-
-
-def recorded_on(trace: Trace) -> str:
+def _recorded_on(trace: Trace) -> str:
     """Return what the program drew on, as the driver called itself."""
     for row in trace.table(NativeRow):
         if row["kind"] == "driver":
@@ -678,7 +657,7 @@ def _own_configuration(trace: Trace) -> str:
     return str(notes[-1].get("config", "")) if notes else ""
 
 
-def recorded_images(path: Path, on: str) -> tuple[int, int]:
+def _recorded_images(path: Path, on: str) -> tuple[int, int]:
     """Return how many images were compared with what the program itself had shown, and how many differ."""
     try:
         played = player.play(path, ["--verify"], environment=engine.environment_of(on))

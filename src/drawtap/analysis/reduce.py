@@ -60,6 +60,15 @@ class ShownImages:
     call: int
     submit: int | None = None
 
+    def among(self, keep: Calls, ends: Sequence[int]) -> ShownImages:
+        """Return these images of a file with the calls of `keep` alone, by its own numbers; `ends`: of all frames."""
+        if self.frames is None:
+            submit = None if self.submit is None else int(keep[: self.submit].sum())
+            return ShownImages(None, int(keep[: self.call].sum()), submit)
+        kept = [frame for frame, seq in enumerate(ends) if keep[seq]]
+        numbers = [number for number, frame in enumerate(kept) if frame in self.frames]
+        return ShownImages(range(numbers[0], numbers[-1] + 1) if numbers else range(0), 0)
+
 
 class Stage:
     """Plays parts of one trace on one engine: of Vulkan as files of their own, which have these calls alone.
@@ -96,14 +105,9 @@ class Stage:
         with Scratch() as folder:
             image = Path(folder) / "image.png"
             shown = self.shown_in(keep)
-            try:
-                played = self._played(keep, Path(folder), [*self._asked, *self._wanted(image, shown)])
-            except ChildError:
+            played = self._played(keep, Path(folder), [*self._asked, *self._wanted(image, shown)])
+            if played is None:
                 return None
-            except (InputError, UnavailableError):
-                if keep is None or not self._vulkan:
-                    raise
-                return None  # the player says by name what calls of Vulkan lack
             hashes = self._hashes(played, image, shown)
         problems = frozenset((f.what, f.function, f.text) for f in played.findings if f.what in _WRONG)
         return Outcome(hashes, problems)
@@ -132,36 +136,20 @@ class Stage:
                 if not frames:
                     return None  # they are not among the calls of `keep`
                 wanted = ["--frames", f"{frames.stop - 1}:{frames.stop}", "--snapshots", f"{folder}/f"]
-            try:
-                self._played(keep, Path(folder), wanted)
-            except ChildError:
-                return None
-            except (InputError, UnavailableError):
-                if keep is None or not self._vulkan:
-                    raise
-                return None  # as in `play`
-            files = sorted(Path(folder).glob("*.png"))
+            played = self._played(keep, Path(folder), wanted)
+            files = [] if played is None else sorted(Path(folder).glob("*.png"))
             return compare.read_png(files[-1]) if files else None
 
     def errors(self, keep: Calls | None) -> frozenset[tuple[int, str, str]]:
         """Return the GL errors: call, function, which."""
         with Scratch() as folder:
-            try:
-                played = self._played(keep, Path(folder), ["--errors"])
-            except ChildError:
-                return frozenset()
-        return frozenset((f.call, f.function, f.text) for f in played.findings if f.what == "gl-error")
+            played = self._played(keep, Path(folder), ["--errors"])
+        findings = played.findings if played is not None else ()
+        return frozenset((f.call, f.function, f.text) for f in findings if f.what == "gl-error")
 
     def shown_in(self, keep: Calls | None) -> ShownImages:
         """Return which images of the calls of `keep` are those that matter, by the numbers of what is played."""
-        if keep is None or not self._vulkan:
-            return self.shown
-        if self.shown.frames is None:
-            submit = None if self.shown.submit is None else int(keep[: self.shown.submit].sum())
-            return ShownImages(None, int(keep[: self.shown.call].sum()), submit)
-        kept = [frame for frame, seq in enumerate(self._ends) if keep[seq]]
-        numbers = [number for number, frame in enumerate(kept) if frame in self.shown.frames]
-        return ShownImages(range(numbers[0], numbers[-1] + 1) if numbers else range(0), 0)
+        return self.shown if keep is None or not self._vulkan else self.shown.among(keep, self._ends)
 
     def _wanted(self, image: Path, shown: ShownImages) -> list[str]:
         if shown.submit is not None:
@@ -194,7 +182,8 @@ class Stage:
         shown = None if images is None else packed(images).tobytes()
         return Part(self.trace.core, keep=packed(keep).tobytes(), keep_images=shown, stored=(memory, device))
 
-    def _played(self, keep: Calls | None, folder: Path, arguments: Sequence[str]) -> player.Replay:
+    def _played(self, keep: Calls | None, folder: Path, arguments: Sequence[str]) -> player.Replay | None:
+        """Play the calls of `keep`. None where that is no recording that plays: it was a trial."""
         with self._counting:
             self.rounds += 1
         rule = [] if self.trace.frame_end == "auto" else ["--frame-end", self.trace.frame_end]
@@ -207,7 +196,14 @@ class Stage:
             bits = folder / "keep.bits"
             bits.write_bytes(packed(keep).tobytes() + (self.stored(keep).tobytes() if self.stored else b""))
             kept = ["--keep", str(bits)]
-        played = player.play(path, [*arguments, *kept, *rule], environment=self._environment)
+        try:
+            played = player.play(path, [*arguments, *kept, *rule], environment=self._environment)
+        except ChildError:
+            return None
+        except (InputError, UnavailableError):
+            if keep is None or not self._vulkan:
+                raise
+            return None  # the player says by name what calls of Vulkan lack
         if keep is None:  # few calls may not even make a context
             self.renderer = played.engine
         return played
@@ -215,6 +211,17 @@ class Stage:
 
 def _both(one: bytes, other: bytes) -> bytes:
     return bytes(a & b for a, b in zip(one, other, strict=False))
+
+
+def images_in(path: Path, like: Trace, shown: ShownImages, on: str) -> tuple[str, ...]:
+    """Return the hashes of images of a file whose frames end as those of `like`; none where it does not play."""
+    from drawtap.trace.trace import open_trace
+
+    if shown.frames is not None and not shown.frames:
+        return ()
+    with open_trace(path, frame_end=None if like.frame_end == "auto" else like.frame_end) as trace:
+        outcome = Stage(trace, shown, on).play(None)
+    return outcome.images if outcome is not None else ()
 
 
 def image_hash(image: Path) -> str:
@@ -317,7 +324,7 @@ class Asked:
 
     together = True
 
-    def __init__(self, about: str, ask: Callable[[Path], bool], write: Callable[[Calls, Path], None]) -> None:
+    def __init__(self, about: str, ask: Callable[[Path], bool], write: Callable[[Calls, Path], object]) -> None:
         self.about, self._ask, self._write = about, ask, write
 
     def holds(self, keep: Calls) -> bool:
@@ -328,31 +335,26 @@ class Asked:
             return self._ask(path)
 
 
-class Script:
+class Script(Asked):
     """A command of the user's ends with 0; `{}` in it stands for the file with the calls that are kept."""
 
     together = False  # the command may write files of its own
 
-    def __init__(self, command: str, write: Callable[[Calls, Path], None]) -> None:
+    def __init__(self, command: str, write: Callable[[Calls, Path], object]) -> None:
+        super().__init__(command, self._run, write)
         self._words = shlex.split(command)
         if not self._words:
             raise UsageError("the oracle's command is empty")
         if not any("{}" in word for word in self._words):
             self._words.append("{}")
-        self._write = write
-        self.about = command
 
-    def holds(self, keep: Calls) -> bool:
-        """Write the trace and run the command on it."""
-        with Scratch() as folder:
-            path = Path(folder) / "trial.dtap"
-            self._write(keep, path)
-            words = [word.replace("{}", str(path)) for word in self._words]
-            try:
-                done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-            except OSError as error:
-                raise UsageError(f"{words[0]} cannot be run: {error.strerror}") from None
-            return done.returncode == 0
+    def _run(self, path: Path) -> bool:
+        words = [word.replace("{}", str(path)) for word in self._words]
+        try:
+            done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        except OSError as error:
+            raise UsageError(f"{words[0]} cannot be run: {error.strerror}") from None
+        return done.returncode == 0
 
 
 # ---- the search ------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import numpy as np
 
 from drawtap.analysis.certificate import digest_of, source_of
 from drawtap.analysis.missing import Group, Search
-from drawtap.analysis.reduce import Budget, Outcome, SamePixels, ShownImages, Stage
+from drawtap.analysis.reduce import Budget, Outcome, SamePixels, ShownImages, Stage, images_in
 from drawtap.errors import QueryError, UnavailableError
 from drawtap.tables.recording import FrameRow, MemoryWriteRow
 from drawtap.trace.apis import is_vulkan
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from drawtap.trace.core import Part
-    from drawtap.trace.graph import Calls, Graph
+    from drawtap.trace.graph import Calls
     from drawtap.trace.trace import Trace
 
 #: Kinds of calls that did nothing, by the name that tables have for them, and what they mean.
@@ -142,8 +142,9 @@ def _useless(trace: Trace, on: str) -> _Useless:
     if not is_vulkan(trace):
         graph = trace.graph
         stage = Stage(trace, shown, on, stored=graph.map_writes)
-        part = partial(_part_of, graph, trace)
-        return _Useless(graph.waste(answers=True), stage, part, lambda calls: calls)
+        kinds = graph.waste(answers=True)
+        part = partial(graph.part, trace)
+        return _Useless(kinds, stage, lambda keep, images: part(keep, images=images), lambda calls: calls)
     waste = vulkan_waste(trace)
     kinds = with_hidden_draws(trace, waste.kinds)
     stage = Stage(trace, shown, on, rows=waste.stored)
@@ -172,10 +173,6 @@ def with_hidden_draws(trace: Trace, kinds: npt.NDArray[np.uint8]) -> npt.NDArray
     known = kinds.copy()
     known[[seq for seq in hidden if not kinds[seq]]] = _NUMBERS["unseen draw"]
     return known
-
-
-def _part_of(graph: Graph, trace: Trace, keep: Calls, images: Calls) -> Part:
-    return graph.part(trace, keep, images=images)
 
 
 def simplify(
@@ -232,7 +229,7 @@ def simplify(
             certificate["file"] = {"shown": {"call": shown.call, "submit": shown.submit}}
         else:
             shown = ShownImages(range(frames), 0)
-        equal = _file_images(output, trace, shown, on) == reference.images
+        equal = images_in(output, trace, shown, on) == reference.images
         certificate["file_equal"] = equal
         write([part], output, annotation=certificate)
     return Simplified(
@@ -305,11 +302,3 @@ class _Closed:
 
     def holds(self, keep: Calls) -> bool:
         return self._oracle.holds(self._closed(keep))
-
-
-def _file_images(path: Path, like: Trace, shown: ShownImages, on: str) -> tuple[str, ...]:
-    from drawtap.trace.trace import open_trace
-
-    with open_trace(path, frame_end=None if like.frame_end == "auto" else like.frame_end) as trace:
-        outcome = Stage(trace, shown, on).play(None)
-    return outcome.images if outcome is not None else ()

@@ -17,9 +17,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drawtap.analysis.certificate import source_of
-from drawtap.analysis.extract import Cut, ExtractOptions, Target, oracle_of, recorded_images, recorded_on
-from drawtap.analysis.reduce import Budget, Outcome, Reducer, Reduction, ShownImages, Stage
+from drawtap.analysis.extract import (
+    Cut,
+    ExtractOptions,
+    Target,
+    certificate_for,
+    oracle_of,
+    proof_of,
+    whole_images,
+)
+from drawtap.analysis.reduce import Budget, Outcome, Reducer, Reduction, ShownImages, Stage, images_in
 from drawtap.errors import QueryError
 from drawtap.scratch import Scratch
 from drawtap.tables.recording import FrameRow, FunctionRow
@@ -52,16 +59,15 @@ def cut_vulkan(
 class _Cutter:
     def __init__(self, trace: Trace, wanted: Target, wish: ExtractOptions, on_line: Callable[[str], None]) -> None:
         self._trace, self._wanted, self._wish, self._on_line = trace, wanted, wish, on_line
-        self._frames = wanted.shown.frames
-        self._ends = frame_ends(trace)
-        if self._frames is None:
+        frames = wanted.shown.frames
+        if frames is None:
             # Submissions run draws that were recorded before, or that the wanted calls record for later.
             self._first = min(wanted.roots)
             self._end = max(*wanted.roots, wanted.shown.submit or 0) + 1
         else:
             rows = {row["frame"]: row for row in trace.table(FrameRow)}
-            self._first = int(rows[self._frames.start]["first_seq"])
-            self._end = int(rows[self._frames.stop - 1]["end_seq"])
+            self._first = int(rows[frames.start]["first_seq"])
+            self._end = int(rows[frames.stop - 1]["end_seq"])
         self._said: list[str] = []
         self._open = ExitStack()
         self._least: tuple[Stage, Calls] | None = None
@@ -79,23 +85,24 @@ class _Cutter:
         pixels = self._wish.verify and not self._free
         reference = stage.reference() if pixels else None
         written = self._write(past, output, self._certificate(past, stage, reference))
-        if reference is not None and not past.whole and self._images(past, output) != reference.images:
+        shown = stage.shown_in(past.keep)
+        on = self._wish.on
+        if reference is not None and not past.whole and images_in(output, self._trace, shown, on) != reference.images:
             self._tell("the calls that were found needed show other images: all calls up to there are kept")
             past = all_before(self._trace, self._end)
+            shown = stage.shown_in(past.keep)
             written = self._write(past, output, self._certificate(past, stage, reference))
         reduction = None
         if self._wish.minimize:
             shutil.copyfile(output, folder / "cut.dtap")
-            past, reduction = self._minimized(past, folder / "cut.dtap")
-        certificate = self._certificate(past, stage, reference)
+            past, reduction = self._minimized(past, shown, folder / "cut.dtap")
+        certificate = self._certificate(past, stage, reference, reduction)
         if reduction is not None:
-            certificate |= {"oracle": self._wish.oracle, "minimal": reduction.minimal, "trials": reduction.trials}
-            if not reduction.minimal:
-                certificate["trials_ahead"] = reduction.ahead
             written = self._write(past, output, certificate)
         equal = True
         if reference is not None:
-            certificate["file"] = proof = self._proof(past, output, reference)
+            shown = stage.shown_in(past.keep)
+            certificate["file"] = proof = proof_of(self._trace, output, shown, on, reference)
             equal = proof["equal"] is True
             written = self._write(past, output, certificate)
         return Cut(
@@ -115,24 +122,11 @@ class _Cutter:
         """Tell whether the oracle asks for something else than the pixels."""
         return self._wish.minimize and self._wish.oracle != "pixels"
 
-    def _proof(self, past: Past, output: Path, reference: Outcome) -> Row:
-        images = self._images(past, output)
-        compared, different = recorded_images(output, self._wish.on)
-        return {
-            "equal": images == reference.images,
-            "shown": _named(self._shown(past)),
-            "images": list(images),
-            "recorded_images_compared": compared,
-            "recorded_images_different": different,
-            "recorded_on": recorded_on(self._trace),
-            "own_configuration": "",
-        }
-
-    def _minimized(self, past: Past, file: Path) -> tuple[Past, Reduction]:
+    def _minimized(self, past: Past, shown: ShownImages, file: Path) -> tuple[Past, Reduction]:
         """Leave out calls of the file while the oracle says yes. From then on `_write` writes what the trials had."""
         rule = self._trace.frame_end
         cut = self._open.enter_context(open_trace(file, frame_end=None if rule == "auto" else rule))
-        stage = Stage(cut, self._shown(past), self._wish.on)
+        stage = Stage(cut, shown, self._wish.on)
         reduction = _reduced(stage, self._wish, self._on_line)
         self._least = stage, reduction.keep
         keep = np.zeros_like(past.keep)
@@ -143,55 +137,18 @@ class _Cutter:
         self._said.append(text)
         self._on_line(text)
 
-    def _shown(self, past: Past) -> ShownImages:
-        """Return which images of the file are the wanted ones: other frames may be there, which these need."""
-        if self._frames is None:
-            call, submit = self._wanted.shown.call, self._wanted.shown.submit
-            return ShownImages(None, int(past.keep[:call].sum()), int(past.keep[:submit].sum()))
-        kept = [frame for frame, seq in enumerate(self._ends) if past.keep[seq]]
-        numbers = [number for number, frame in enumerate(kept) if frame in self._frames]
-        return ShownImages(range(numbers[0], numbers[-1] + 1) if numbers else range(0), 0)
-
-    def _images(self, past: Past, output: Path) -> tuple[str, ...]:
-        shown = self._shown(past)
-        if shown.frames is not None and not shown.frames:
-            return ()
-        rule = self._trace.frame_end
-        with open_trace(output, frame_end=None if rule == "auto" else rule) as trace:
-            played = Stage(trace, shown, self._wish.on).play(None)
-        return played.images if played is not None else ()
-
     def _write(self, past: Past, output: Path, certificate: Row) -> Row:
         if self._least is not None:
             stage, keep = self._least
             return stage.write(keep, output, certificate)
-        images = np.zeros(self._trace.core.count(), np.bool_)
-        if self._frames is not None:
-            images[self._ends[self._frames.start : self._frames.stop]] = True
+        images = whole_images(self._trace, self._wanted.shown)
         return write([past.part(self._trace, images=images)], output, annotation=certificate)
 
-    def _certificate(self, past: Past, stage: Stage, reference: Outcome | None) -> Row:
-        import drawtap
-
-        certificate: Row = {
-            "kind": "certificate",
-            "what": "extract",
-            "version": drawtap.__version__,
-            "source": source_of(self._trace),
-            "target": self._wanted.text,
-            "frame_end": self._trace.frame_end,
-            "shown": _named(self._wanted.shown),
-            "calls_source": self._trace.core.count(),
-            "calls_to_target": self._end,
-            "calls_kept": int(past.keep.sum()),
-            "verified": "replay" if self._wish.verify else "no",
-        }
-        if reference is not None:
-            certificate |= {"engine": stage.renderer, "images": list(reference.images), "replays": stage.rounds}
-            certificate |= {"added_calls": 0, "added": []}
-        if self._said:
-            certificate["search"] = list(self._said)
-        return certificate
+    def _certificate(self, past: Past, stage: Stage, reference: Outcome | None, made: Reduction | None = None) -> Row:
+        return certificate_for(
+            stage, self._wanted, self._wish, past.keep, before=self._end, reference=reference, said=self._said,
+            reduction=made,
+        )  # fmt: skip
 
 
 def _reduced(stage: Stage, wish: ExtractOptions, on_line: Callable[[str], None]) -> Reduction:
@@ -203,7 +160,7 @@ def _reduced(stage: Stage, wish: ExtractOptions, on_line: Callable[[str], None])
     if pixels and (reference is None or not reference.images):
         raise QueryError("the cut shows no image", hint="drawtap replay plays it")
 
-    oracle, free = oracle_of(stage, reference, wish, lambda keep, path: _written(stage, keep, path))
+    oracle, free = oracle_of(stage, reference, wish, stage.write)
     if not free and shown.frames is not None:
         fixed[frame_ends(cut)[shown.frames.start : shown.frames.stop]] = True
     elif not free:
@@ -223,13 +180,3 @@ def _reduced(stage: Stage, wish: ExtractOptions, on_line: Callable[[str], None])
     # A pass takes along all that it alone needs: the units that are left are fewer.
     reducer.remove([unit for unit in units if flags[names[unit[0]]] & _HEAVY], once=True)
     return reducer.remove(units)
-
-
-def _written(stage: Stage, keep: Calls, path: Path) -> None:
-    stage.write(keep, path)
-
-
-def _named(shown: ShownImages) -> Row:
-    if shown.frames is not None:
-        return {"frames": list(shown.frames)}
-    return {"call": shown.call, "submit": shown.submit}
