@@ -82,7 +82,7 @@ def test_difference_is_measured():
     b[0, 0, 0] = 90
     b[3, 5, 2] = 104
     found = difference(a, b)
-    assert found.largest == 10
+    assert found.max_difference == 10
     assert found.rmse == pytest.approx(((10**2 + 4**2) / a.size) ** 0.5)
     assert found.pixels == pytest.approx(2 / (24 * 16))
     assert not found.exact
@@ -91,7 +91,7 @@ def test_difference_is_measured():
 def test_alpha_counts():
     a, b = image(5), image(5)
     b[..., 3] = 254
-    assert difference(a, b).largest == 1
+    assert difference(a, b).max_difference == 1
     assert difference(a, b).ssim == pytest.approx(1)
 
 
@@ -144,9 +144,9 @@ def test_ssim_of_one_window_by_hand():
     ("tolerance", "accepted"),
     [
         (Tolerance(), False),
-        (Tolerance(largest=4), False),
-        (Tolerance(largest=5), True),
-        (Tolerance(largest=5, ssim=0.999), False),
+        (Tolerance(max_difference=4), False),
+        (Tolerance(max_difference=5), True),
+        (Tolerance(max_difference=5, ssim=0.999), False),
         (Tolerance(rmse=2.0, ssim=0.9), True),
         (Tolerance(rmse=0.5), False),
     ],
@@ -175,7 +175,7 @@ def test_the_first_frame_and_the_first_draw_that_differ():
     assert found.draw is not None
     assert found.draw.a.text == "glDrawArrays(41)"
     assert found.draw.before.exact
-    assert found.draw.after.largest == 100
+    assert found.draw.after.max_difference == 100
     # In rounds of seven places, each round rising: what plays goes back once a round.
     assert len(set(a.asked)) <= 1 + 2 * 7
     assert sum(later < earlier for earlier, later in itertools.pairwise(a.asked)) <= 3
@@ -208,7 +208,7 @@ def test_what_differs_before_the_first_draw_is_said():
     draw = first_draw(a, b, 1, Tolerance())
     assert isinstance(draw, DrawResult)
     assert draw.at_start
-    assert draw.before is not None and draw.before.largest == 1
+    assert draw.before is not None and draw.before.max_difference == 1
 
 
 def test_why_no_draw_is_named_is_said():
@@ -257,7 +257,7 @@ def test_draws_of_vulkan_are_those_that_run_in_a_frame(tmp_path):
 def test_tolerances_hold_for_draws_too():
     a = Arrays([[image(10), image(10), image(10)]])
     b = Arrays([[image(11), image(12), image(90)]])
-    draw = first_draw(a, b, 0, Tolerance(largest=2))
+    draw = first_draw(a, b, 0, Tolerance(max_difference=2))
     assert isinstance(draw, DrawResult)
     assert draw.a.text == "glDrawArrays(2)"
 

@@ -223,8 +223,8 @@ def _judge(store: Store, trace: str) -> None:
     canaries.write_check(store, trace, base, "speed", "too hot", spread=0.25)
     moved = Change(1, 0.0, 0.5, 0.001)
     builds = [
-        history.Build(base.key, "base", 1, "ok", None, 8, 0.0, None),
-        history.Build(new.key, "new", 2, "ok", None, 8, 0.5, 0.5, moved),
+        history.Build("base", base.key, 1, "ok", None, 8, 0.0, None),
+        history.Build("new", new.key, 2, "ok", None, 8, 0.5, 0.5, moved),
     ]
     for before in (True, False):
         # An earlier look at fewer pairs found another change: the newest one counts.

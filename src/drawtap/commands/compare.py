@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from drawtap.trace.ranges import FRAMES_HELP, frame_range
 
 if TYPE_CHECKING:
     from drawtap.output.comparison import ComparisonPage
-    from drawtap.replay.compare import Comparison, Difference, Draw, FrameResult, Tolerance
+    from drawtap.replay.compare import Comparison, Difference, Draw, FrameResult
     from drawtap.trace.trace import Trace
 
 _MOST_LINES = 10
@@ -131,7 +132,7 @@ def _apart(difference: Difference) -> str:
     if difference.exact:
         return "equal"
     share = f"{100 * difference.pixels:.2f} %" if difference.pixels >= 5e-5 else "less than 0.01 %"
-    measures = f"largest difference {difference.largest}, RMSE {difference.rmse:.3f}, SSIM {difference.ssim:.5f}"
+    measures = f"largest difference {difference.max_difference}, RMSE {difference.rmse:.3f}, SSIM {difference.ssim:.5f}"
     return f"{measures}, {share} of the pixels"
 
 
@@ -161,7 +162,7 @@ def _data(comparison: Comparison) -> dict[str, object]:
         "a": comparison.a,
         "b": comparison.b,
         "same": comparison.same,
-        "tolerance": _tolerance(comparison.tolerance),
+        "tolerance": asdict(comparison.tolerance),
         "first_frame": first.frame if first else None,
         "first_draw": None
         if comparison.draw is None
@@ -180,19 +181,8 @@ def _data(comparison: Comparison) -> dict[str, object]:
     }
 
 
-def _tolerance(tolerance: Tolerance) -> dict[str, object]:
-    return {"max_difference": tolerance.largest, "rmse": tolerance.rmse, "ssim": tolerance.ssim}
-
-
 def _numbers(difference: Difference) -> dict[str, object]:
-    return {
-        "exact": difference.exact,
-        "max_difference": difference.largest,
-        "rmse": difference.rmse,
-        "ssim": difference.ssim,
-        "pixels": difference.pixels,
-        "sizes": difference.sizes,
-    }
+    return {"exact": difference.exact, **asdict(difference)}
 
 
 def _word(frame: FrameResult) -> str:
@@ -208,7 +198,7 @@ def _page(comparison: Comparison) -> ComparisonPage:
 
     first = comparison.first
     exact = sum(f.difference.exact for f in comparison.frames)
-    worst = max((f.difference.largest for f in comparison.frames), default=0)
+    worst = max((f.difference.max_difference for f in comparison.frames), default=0)
     pictures = []
     if comparison.draw is not None and comparison.draw_pictures is not None:
         one, other = comparison.draw_pictures
@@ -234,14 +224,8 @@ def _page(comparison: Comparison) -> ComparisonPage:
             ComparedFrame(
                 f.frame,
                 f.same,
-                "equal"
-                if f.difference.exact
-                else "accepted"
-                if f.same
-                else "only in " + f.only.upper()
-                if f.only
-                else "differs",
-                str(f.difference.largest),
+                _word(f),
+                str(f.difference.max_difference),
                 f"{f.difference.rmse:.3f}",
                 f"{f.difference.ssim:.5f}",
                 f"{100 * f.difference.pixels:.2f} %",

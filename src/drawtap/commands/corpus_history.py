@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
@@ -44,7 +45,7 @@ def corpus_history(
     rows = [
         (
             b.name,
-            b.key[:8],
+            b.engine[:8],
             datetime.fromtimestamp(b.first / 1e9).astimezone().strftime("%Y-%m-%d %H:%M"),
             b.outcome,
             b.images,
@@ -57,19 +58,7 @@ def corpus_history(
     data = {
         "metric": series.metric,
         "base": series.base,
-        "builds": [
-            {
-                "name": b.name,
-                "engine": b.key,
-                "first": b.first,
-                "outcome": b.outcome,
-                "images": b.images,
-                "pairs": b.pairs,
-                "effect": b.effect,
-                "change": b.change,
-            }
-            for b in series.builds
-        ],
+        "builds": [{name: value for name, value in asdict(b).items() if name != "moved"} for b in series.builds],
     }
     note = (f"{series.metric}, slower than {series.base}" if series.metric else "no pairs were measured") + unwritten
     columns = ("build", "key", "first", "outcome", "images", "pairs", "slower by", "change")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -126,7 +126,7 @@ def system_simulate(
 
 
 def _stopped(run: Run) -> str:
-    left = [o.name for o in run.outcomes if o.requests and o.finished_s is None]
+    left = [o.name for o in run.outcomes if o.requests and o.ends_s is None]
     return f"{run.variant}: stopped after {run.stopped_s:g} s, when {', '.join(left)} had not done all requests"
 
 
@@ -151,7 +151,7 @@ def _run(scenario: Scenario, name: str, folder: Path, until: float, *, guests: b
 def _table(scenario: Scenario, runs: Sequence[Run]) -> Rows:
     longest = max((r.duration_s for r in runs), default=1.0)
     rows = [
-        [o.variant, o.name, o.weight, o.finished_s, o.utilisation_percent, _phases(o), o.mean_wait_ns, o.p99_wait_ns,
+        [o.variant, o.name, o.weight, o.ends_s, o.utilisation_percent, _phases(o), o.mean_wait_ns, o.p99_wait_ns,
          o.preemptions or None, _sparkline(o, longest)]
         for r in runs
         for o in r.outcomes
@@ -165,7 +165,7 @@ def _table(scenario: Scenario, runs: Sequence[Run]) -> Rows:
 
 
 def _phases(outcome: Outcome) -> str:
-    return " → ".join(f"{p:.0f} %" for p in outcome.phases)
+    return " → ".join(f"{p:.0f} %" for p in outcome.phases_percent)
 
 
 def _sparkline(outcome: Outcome, longest: float, cells: int = 36) -> str:
@@ -197,16 +197,7 @@ def _data(scenario: Scenario, runs: Sequence[Run], *, keep: bool) -> dict[str, o
                 "stopped_s": r.stopped_s,
                 "vgpus": [
                     {
-                        "vgpu": o.vgpu,
-                        "name": o.name,
-                        "weight": o.weight,
-                        "ends_s": o.finished_s,
-                        "utilisation_percent": o.utilisation_percent,
-                        "phases_percent": list(o.phases),
-                        "mean_wait_ns": o.mean_wait_ns,
-                        "p99_wait_ns": o.p99_wait_ns,
-                        "requests": o.requests,
-                        "preemptions": o.preemptions,
+                        **{name: value for name, value in asdict(o).items() if name != "variant"},
                         "usage": [{"t_s": t, "busy": share} for t, share in o.usage],
                     }
                     for o in r.outcomes
@@ -226,7 +217,7 @@ def _page(scenario: Scenario, runs: Sequence[Run]) -> str:
             o.variant,
             o.name,
             str(o.weight),
-            f"{o.finished_s:.1f} s" if o.finished_s is not None else "–",
+            f"{o.ends_s:.1f} s" if o.ends_s is not None else "–",
             f"{o.utilisation_percent:.1f} %",
             _phases(o),
             duration(o.mean_wait_ns) if o.mean_wait_ns is not None else "–",

@@ -41,8 +41,8 @@ class Build:
     """A build that played a recording: `effect` is how much slower than the base it is, `change` than the builds before
     where the series changes here (shares); `moved` has both parts."""
 
-    key: str
     name: str
+    engine: str
     first: int
     outcome: str
     images: str | None
@@ -74,8 +74,8 @@ def history(tables: Corpus, trace: str, metric: str | None = None) -> History:
     moved = {ratios[c.at][0]: c for c in speed.changes([r for _, r in ratios], threshold)} if ratios else {}
     builds = [
         Build(
-            key,
             name,
+            key,
             first,
             outcome,
             images,
@@ -94,7 +94,7 @@ def history(tables: Corpus, trace: str, metric: str | None = None) -> History:
 def keep(store: Store, tables: Corpus, trace: str, judged: History) -> None:
     """Write a series and its changes into the corpus; a series that is there already stays."""
     said = [
-        (judged.metric, judged.base_key, at, b.key, b.name, b.pairs, b.effect)
+        (judged.metric, judged.base_key, at, b.engine, b.name, b.pairs, b.effect)
         + ((b.moved.before, b.moved.after, b.moved.p) if b.moved else (None, None, None))
         for at, b in enumerate(b for b in judged.builds if b.pairs)
     ]

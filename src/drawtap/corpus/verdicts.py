@@ -237,7 +237,7 @@ def _write_diffs(store: Store, one: Judged, shots: Sequence[gallery.Shot | None]
         row |= {"engine": new.key, "a": apart_.a, "b": apart_.b}
         row["first_draw"] = one.first_seq if apart_.frame == one.frame else None
         apart = apart_.difference
-        numbers = (apart.largest, apart_.pixels, apart.rmse, apart.ssim, apart_.masked)
+        numbers = (apart.max_difference, apart_.pixels, apart.rmse, apart.ssim, apart_.masked)
         names = ("max", "pixels", "rmse", "ssim", "mask")
         row |= dict.fromkeys(names) if apart.sizes else dict(zip(names, numbers, strict=True))
         rows.write_row(store, "diffs", row)

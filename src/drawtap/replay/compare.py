@@ -40,12 +40,12 @@ _SSIM_C1, _SSIM_C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 class Difference:
     """The distance of two images.
 
-    `largest`: the largest difference of a channel (0 to 255). `rmse`: root of the mean squared difference over all
-    channels, in the same unit. `ssim`: mean structural similarity of the brightness, 1 for equal images. `pixels`:
+    `max_difference`: the largest difference of a channel (0 to 255). `rmse`: root of the mean squared difference over
+    all channels, in the same unit. `ssim`: mean structural similarity of the brightness, 1 for equal images. `pixels`:
     share of pixels that differ at all (0 to 1). Images of different sizes have `sizes` and nothing in common.
     """
 
-    largest: int = 0
+    max_difference: int = 0
     rmse: float = 0.0
     ssim: float = 1.0
     pixels: float = 0.0
@@ -54,14 +54,14 @@ class Difference:
     @property
     def exact(self) -> bool:
         """Tell whether the images are the same."""
-        return self.largest == 0 and self.sizes is None
+        return self.max_difference == 0 and self.sizes is None
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
     """Tolerances of a comparison; None: not asked. Without any, only equal images do."""
 
-    largest: int | None = None
+    max_difference: int | None = None
     rmse: float | None = None
     ssim: float | None = None
 
@@ -69,10 +69,10 @@ class Tolerance:
         """Tell whether images at this distance count as equal: all given tolerances must hold."""
         if difference.exact:
             return True
-        if difference.sizes is not None or (self.largest, self.rmse, self.ssim) == (None, None, None):
+        if difference.sizes is not None or (self.max_difference, self.rmse, self.ssim) == (None, None, None):
             return False
         return (
-            (self.largest is None or difference.largest <= self.largest)
+            (self.max_difference is None or difference.max_difference <= self.max_difference)
             and (self.rmse is None or difference.rmse <= self.rmse)
             and (self.ssim is None or difference.ssim >= self.ssim)
         )

@@ -38,17 +38,17 @@ UNTIL_S = 600.0
 class Outcome:
     """The outcome of one virtual GPU under one variant of a scenario.
 
-    `phases`: utilisation in percent between the ends of clients, the first from the begin on. `usage`: (time in s,
-    share from 0 to 1) over the run. `finished_s` is None for one that is idle or was not done.
+    `phases_percent`: utilisation between the ends of clients, the first from the begin on. `usage`: (time in s,
+    share from 0 to 1) over the run. `ends_s` is None for one that is idle or was not done.
     """
 
     variant: str
     vgpu: int
     name: str
     weight: int
-    finished_s: float | None
+    ends_s: float | None
     utilisation_percent: float
-    phases: tuple[float, ...]
+    phases_percent: tuple[float, ...]
     mean_wait_ns: float | None
     p99_wait_ns: int | None
     requests: int

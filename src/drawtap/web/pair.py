@@ -157,7 +157,7 @@ class Pair:
         if len(images) == 2:
             apart = difference(*images)
             head |= {
-                "largest": apart.largest,
+                "largest": apart.max_difference,
                 "rmse": apart.rmse,
                 "ssim": None if math.isnan(apart.ssim) else apart.ssim,
                 "sizes": apart.sizes,
