@@ -11,6 +11,7 @@ from drawtap.spec.expr import SpecError
 from drawtap.spec.model import Api, Array, AttributeList, BufferOffset, Effect, Registry, String, Strings
 from drawtap.spec.overlay import Overlay, create, delete, run, set_
 from drawtap.spec.registry import read_registry
+from drawtap.spec.tree import Tree
 
 XML = """<?xml version="1.0"?>
 <registry>
@@ -208,3 +209,12 @@ def test_errors(registry: Registry, overlay: Overlay, says: str, state: Callable
 
     with pytest.raises(SpecError, match=says):
         stated()
+
+
+def test_a_family_in_a_state_tree_is_a_variable_for_each_name() -> None:
+    tree = Tree()
+    tree.add("pixels", "GL_{RED,ALPHA}_{SCALE,BIAS}*2 f2 1\nGL_ZOOM_X f 1")
+    names = ["GL_RED_SCALE", "GL_RED_BIAS", "GL_ALPHA_SCALE", "GL_ALPHA_BIAS", "GL_ZOOM_X"]
+    variables = tree.classes["pixels"].variables
+    assert [v.name for v in variables] == names
+    assert [(v.components, v.elements, v.initial) for v in variables[:4]] == [(2, 2, ("1",))] * 4

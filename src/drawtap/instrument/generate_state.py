@@ -311,7 +311,7 @@ def _attribute_groups() -> list[str]:
     enums, context = load_api("gl").enums, TREE.classes["context"]
     rows = []
     for bit, names in gl_effects.ATTRIB_GROUPS.items():
-        for name in names.split():
+        for name in (name for family in names.split() for name in expr.expanded(family)):
             index = context.variables.index(context.variable(name))
             rows.append(f"  {{{hex(enums[bit])}, {index}}},")
     return [

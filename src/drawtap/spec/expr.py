@@ -163,6 +163,16 @@ def _problem(node: ast.AST) -> str | None:
     return None
 
 
+@cache
+def expanded(pattern: str) -> tuple[str, ...]:
+    """Expand {a,b}: "glUniform{1,2}fv" names two commands."""
+    match = re.search(r"\{([^{}]*)\}", pattern)
+    if match is None:
+        return (pattern,)
+    before, after = pattern[: match.start()], pattern[match.end() :]
+    return tuple(name for part in match[1].split(",") for name in expanded(before + part + after))
+
+
 def tidy(text: str) -> str:
     """Return a rule as Python spells it, without needless brackets and blanks. Raises SpecError."""
     return ast.unparse(parse(text))

@@ -471,7 +471,7 @@ class _Names:
 
     def each(self, patterns: str) -> Iterator[tuple[str, list[str]]]:
         for word in patterns.split():
-            for pattern in _expanded(word):
+            for pattern in expr.expanded(word):
                 if _is_glob(pattern):
                     names = self._glob(pattern)
                     if not names:
@@ -496,16 +496,6 @@ class _Names:
 
 def _is_glob(pattern: str) -> bool:
     return any(c in pattern for c in "*?[")
-
-
-@cache
-def _expanded(pattern: str) -> tuple[str, ...]:
-    """Expand {a,b}: "glUniform{1,2}fv" names two commands."""
-    match = re.search(r"\{([^{}]*)\}", pattern)
-    if match is None:
-        return (pattern,)
-    before, after = pattern[: match.start()], pattern[match.end() :]
-    return tuple(name for part in match[1].split(",") for name in _expanded(before + part + after))
 
 
 # ---- default rules from `len` -----------------------------------------------------------------------------

@@ -10,8 +10,8 @@
 A line is `NAME KIND[COMPONENTS] [INITIAL...]`. Kinds: b boolean, e enumerant, i integer, u bit mask, f float, d double,
 s text, p address, n name of an object. c is a float of a colour (integers given for it are normalised); h is content (a
 hash, or the last change). Names are spelled as in docs/state-paths.md. `NAME*8` is an array whose element 0 stands
-without an index in its path, `NAME[]*8` one whose elements all have theirs. `@WORD` begins a group: variables that are
-read together (`@raster`), neighbours in a range. `@` alone ends it.
+without an index in its path, `NAME[]*8` one whose elements all have theirs. `NAME_{A,B}` are two variables that begin
+alike. `@WORD` begins a group: variables that are read together (`@raster`), neighbours in a range. `@` alone ends it.
 
 Children: `class[N]` are made with their parent where N is a number, `class[]` when they are first touched;
 `class{WORDS}` has elements named by enumerants; `class()` holds objects by the names that the program gave.
@@ -23,7 +23,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from drawtap.spec.expr import SpecError
+from drawtap.spec.expr import SpecError, expanded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,7 +106,8 @@ class Tree:
                     groups[current] = (start, len(variables))
                 current, start = line[1:].strip(), len(variables)
             elif line:
-                variables.append(_variable(name, line))
+                variable, _, rest = line.partition(" ")
+                variables += [_variable(name, f"{one} {rest}") for one in expanded(variable)]
         names = [v.identifier for v in variables]
         twice = {n for n in names if names.count(n) > 1}
         if twice:

@@ -34,9 +34,7 @@ def _add_textures(t: Tree) -> None:
     sampling = """
         GL_TEXTURE_MIN_FILTER e GL_NEAREST_MIPMAP_LINEAR
         GL_TEXTURE_MAG_FILTER e GL_LINEAR
-        GL_TEXTURE_WRAP_S e GL_REPEAT
-        GL_TEXTURE_WRAP_T e GL_REPEAT
-        GL_TEXTURE_WRAP_R e GL_REPEAT
+        GL_TEXTURE_WRAP_{S,T,R} e GL_REPEAT
         GL_TEXTURE_MIN_LOD f -1000
         GL_TEXTURE_MAX_LOD f 1000
         GL_TEXTURE_LOD_BIAS f 0
@@ -66,10 +64,7 @@ def _add_textures(t: Tree) -> None:
         GL_TEXTURE_PRIORITY f 1
         GL_TEXTURE_IMMUTABLE_FORMAT b
         GL_TEXTURE_IMMUTABLE_LEVELS i 0
-        GL_TEXTURE_VIEW_MIN_LEVEL i 0
-        GL_TEXTURE_VIEW_NUM_LEVELS i 0
-        GL_TEXTURE_VIEW_MIN_LAYER i 0
-        GL_TEXTURE_VIEW_NUM_LAYERS i 0
+        GL_TEXTURE_VIEW_{{MIN_LEVEL,NUM_LEVELS,MIN_LAYER,NUM_LAYERS}} i 0
         GL_TEXTURE_CROP_RECT_OES i4 0
         GL_IMAGE_FORMAT_COMPATIBILITY_TYPE e GL_IMAGE_FORMAT_COMPATIBILITY_BY_SIZE
         label s
@@ -79,25 +74,21 @@ def _add_textures(t: Tree) -> None:
     t.add(
         "level",
         """
-        GL_TEXTURE_WIDTH i 0
-        GL_TEXTURE_HEIGHT i 0
-        GL_TEXTURE_DEPTH i 0
+        GL_TEXTURE_{WIDTH,HEIGHT,DEPTH} i 0
         GL_TEXTURE_INTERNAL_FORMAT e GL_NONE
         GL_TEXTURE_BORDER i 0
         GL_TEXTURE_SAMPLES i 0
         GL_TEXTURE_FIXED_SAMPLE_LOCATIONS b 1
         GL_TEXTURE_COMPRESSED_IMAGE_SIZE i 0
         GL_TEXTURE_BUFFER_DATA_STORE_BINDING n
-        GL_TEXTURE_BUFFER_OFFSET i 0
-        GL_TEXTURE_BUFFER_SIZE i 0
+        GL_TEXTURE_BUFFER_{OFFSET,SIZE} i 0
         content h
         """,
     )
     t.add(
         "renderbuffer",
         """
-        GL_RENDERBUFFER_WIDTH i 0
-        GL_RENDERBUFFER_HEIGHT i 0
+        GL_RENDERBUFFER_{WIDTH,HEIGHT} i 0
         GL_RENDERBUFFER_INTERNAL_FORMAT e GL_RGBA
         GL_RENDERBUFFER_SAMPLES i 0
         label s
