@@ -68,26 +68,14 @@ o.effects("glDisableVertexAttribArray", run("attrib_enabled", f"{ARRAYS}, index,
 o.effects("glEnableVertexArrayAttrib", run("attrib_enabled", f"{ARRAYS_BY_NAME}, index, 1"))
 o.effects("glDisableVertexArrayAttrib", run("attrib_enabled", f"{ARRAYS_BY_NAME}, index, 0"))
 o.effects("glVertexAttribDivisor", run("attrib_divisor", "index, divisor"))
-for letter, integer in (("", 0), ("I", 1), ("L", 2)):
-    normal = "normalized" if not letter else "0"
-    o.effects(
-        f"glVertexAttrib{letter}Format",
-        run("attrib_format", f"{ARRAYS}, attribindex, size, type, {normal}, {integer}, relativeoffset"),
-    )
-    o.effects(
-        f"glVertexArrayAttrib{letter}Format",
-        run("attrib_format", f"{ARRAYS_BY_NAME}, attribindex, size, type, {normal}, {integer}, relativeoffset"),
-    )
-o.effects("glVertexAttribBinding", run("attrib_binding", f"{ARRAYS}, attribindex, bindingindex"))
-o.effects("glVertexArrayAttribBinding", run("attrib_binding", f"{ARRAYS_BY_NAME}, attribindex, bindingindex"))
-o.effects("glBindVertexBuffer", run("vertex_buffer", f"{ARRAYS}, bindingindex, buffer, offset, stride"))
-o.effects("glVertexArrayVertexBuffer", run("vertex_buffer", f"{ARRAYS_BY_NAME}, bindingindex, buffer, offset, stride"))
-o.effects("glBindVertexBuffers", run("vertex_buffers", f"{ARRAYS}, first, count, buffers, offsets, strides"))
-o.effects(
-    "glVertexArrayVertexBuffers", run("vertex_buffers", f"{ARRAYS_BY_NAME}, first, count, buffers, offsets, strides")
-)
-o.effects("glVertexBindingDivisor", run("binding_divisor", f"{ARRAYS}, bindingindex, divisor"))
-o.effects("glVertexArrayBindingDivisor", run("binding_divisor", f"{ARRAYS_BY_NAME}, bindingindex, divisor"))
+for named, bind, arrays in (("", "Bind", ARRAYS), ("Array", "VertexArray", ARRAYS_BY_NAME)):
+    for letter, numbers in (("", "normalized, 0"), ("I", "0, 1"), ("L", "0, 2")):
+        layout = run("attrib_format", f"{arrays}, attribindex, size, type, {numbers}, relativeoffset")
+        o.effects(f"glVertex{named}Attrib{letter}Format", layout)
+    o.effects(f"glVertex{named}AttribBinding", run("attrib_binding", f"{arrays}, attribindex, bindingindex"))
+    o.effects(f"gl{bind}VertexBuffer", run("vertex_buffer", f"{arrays}, bindingindex, buffer, offset, stride"))
+    o.effects(f"gl{bind}VertexBuffers", run("vertex_buffers", f"{arrays}, first, count, buffers, offsets, strides"))
+    o.effects(f"glVertex{named}BindingDivisor", run("binding_divisor", f"{arrays}, bindingindex, divisor"))
 for array, fields in (
     ("Vertex", "size, type, stride"),
     ("Normal", "3, type, stride"),
@@ -165,10 +153,9 @@ for n, offset, extent, flat in IMAGES:
         o.effects(f"glTexImage{n}DMultisample", run("tex_multisample", f"target, {samples}, 0"))
         o.effects(f"glTexStorage{n}DMultisample", run("tex_multisample", f"target, {samples}, 1"))
         o.effects(f"glTextureStorage{n}DMultisample", run("texture_multisample", f"{TEXTURE_BY_NAME}, {samples}, 1"))
-o.effects("glTexBuffer", run("tex_buffer", f"{TEXTURE}, internalformat, buffer, 0, -1"))
-o.effects("glTexBufferRange", run("tex_buffer", f"{TEXTURE}, internalformat, buffer, offset, size"))
-o.effects("glTextureBuffer", run("tex_buffer", f"{TEXTURE_BY_NAME}, internalformat, buffer, 0, -1"))
-o.effects("glTextureBufferRange", run("tex_buffer", f"{TEXTURE_BY_NAME}, internalformat, buffer, offset, size"))
+for form, texture in (("Tex", TEXTURE), ("Texture", TEXTURE_BY_NAME)):
+    o.effects(f"gl{form}Buffer", run("tex_buffer", f"{texture}, internalformat, buffer, 0, -1"))
+    o.effects(f"gl{form}BufferRange", run("tex_buffer", f"{texture}, internalformat, buffer, offset, size"))
 o.effects(
     "glTextureView",
     run("texture_view", "texture, target, origtexture, internalformat, minlevel, numlevels, minlayer, numlayers"),
@@ -222,41 +209,31 @@ o.effects(
     "glFramebufferTexture3D{,OES}",
     run("attach_texture", f"{TARGET}, attachment, textarget, texture, level, zoffset, 0"),
 )
-o.effects("glFramebufferTexture", run("attach_texture", f"{TARGET}, attachment, 0, texture, level, 0, 1"))
-o.effects("glFramebufferTextureLayer", run("attach_texture", f"{TARGET}, attachment, 0, texture, level, layer, 0"))
-o.effects("glNamedFramebufferTexture", run("attach_texture", f"{TARGET_BY_NAME}, attachment, 0, texture, level, 0, 1"))
-o.effects(
-    "glNamedFramebufferTextureLayer",
-    run("attach_texture", f"{TARGET_BY_NAME}, attachment, 0, texture, level, layer, 0"),
-)
-o.effects("glFramebufferRenderbuffer{,OES}", run("attach_renderbuffer", f"{TARGET}, attachment, renderbuffer"))
-o.effects("glNamedFramebufferRenderbuffer", run("attach_renderbuffer", f"{TARGET_BY_NAME}, attachment, renderbuffer"))
-o.effects("glFramebufferParameteri", set_("context.bound_framebuffer[target][pname]", "param"))
-o.effects("glNamedFramebufferParameteri", set_("context.framebuffers[framebuffer][pname]", "param"))
-o.effects("glDrawBuffer", run("draw_buffer", f"{DRAWN}, buf"))
-o.effects("glDrawBuffers", run("draw_buffers", f"{DRAWN}, n, bufs"))
-o.effects("glReadBuffer", run("read_buffer", f"{READ}, src"))
-o.effects("glNamedFramebufferDrawBuffer", run("draw_buffer", f"{TARGET_BY_NAME}, buf"))
-o.effects("glNamedFramebufferDrawBuffers", run("draw_buffers", f"{TARGET_BY_NAME}, n, bufs"))
-o.effects("glNamedFramebufferReadBuffer", run("read_buffer", f"{TARGET_BY_NAME}, src"))
+# Calls on a bound framebuffer, or on the renderbuffer, and their twins by name.
+for named, target, renderbuffer in (
+    ("", TARGET, "context.bound_renderbuffer"),
+    ("Named", TARGET_BY_NAME, "share.renderbuffers[renderbuffer]"),
+):
+    texture = f"{target}, attachment, 0, texture, level"
+    o.effects(f"gl{named}FramebufferTexture", run("attach_texture", f"{texture}, 0, 1"))
+    o.effects(f"gl{named}FramebufferTextureLayer", run("attach_texture", f"{texture}, layer, 0"))
+    attached = run("attach_renderbuffer", f"{target}, attachment, renderbuffer")
+    o.effects(f"gl{named}FramebufferRenderbuffer", attached)
+    o.effects(f"gl{named}FramebufferParameteri", set_(f"{target}[pname]", "param"))
+    for form, count in (("", "0"), ("Multisample", "samples")):
+        storage = run("renderbuffer_storage", f"{renderbuffer}, {count}, internalformat, width, height")
+        o.effects(f"gl{named}RenderbufferStorage{form}", storage)
+o.effects("glFramebufferRenderbufferOES", run("attach_renderbuffer", f"{TARGET}, attachment, renderbuffer"))
+for named, drawn, read in (("", DRAWN, READ), ("NamedFramebuffer", TARGET_BY_NAME, TARGET_BY_NAME)):
+    o.effects(f"gl{named}DrawBuffer", run("draw_buffer", f"{drawn}, buf"))
+    o.effects(f"gl{named}DrawBuffers", run("draw_buffers", f"{drawn}, n, bufs"))
+    o.effects(f"gl{named}ReadBuffer", run("read_buffer", f"{read}, src"))
 o.effects("glGenRenderbuffers{,OES} glCreateRenderbuffers", create("share.renderbuffers", "renderbuffers"))
 o.effects("glDeleteRenderbuffers{,OES}", delete("share.renderbuffers", "renderbuffers"))
 o.effects("glBindRenderbuffer{,EXT,OES}", run("bind_renderbuffer", "renderbuffer"))
 o.effects(
-    "glRenderbufferStorage{,OES}",
+    "glRenderbufferStorageOES",
     run("renderbuffer_storage", "context.bound_renderbuffer, 0, internalformat, width, height"),
-)
-o.effects(
-    "glRenderbufferStorageMultisample",
-    run("renderbuffer_storage", "context.bound_renderbuffer, samples, internalformat, width, height"),
-)
-o.effects(
-    "glNamedRenderbufferStorage",
-    run("renderbuffer_storage", "share.renderbuffers[renderbuffer], 0, internalformat, width, height"),
-)
-o.effects(
-    "glNamedRenderbufferStorageMultisample",
-    run("renderbuffer_storage", "share.renderbuffers[renderbuffer], samples, internalformat, width, height"),
 )
 o.effects("glBlitFramebuffer", run("blit", f"{READ}, {DRAWN}, mask"))
 o.effects(
@@ -271,10 +248,8 @@ o.effects(
     "glInvalidateNamedFramebufferData", run("invalidate_framebuffer", f"{TARGET_BY_NAME}, numAttachments, attachments")
 )
 o.effects("glClear", run("clear", "mask"))
-o.effects("glClearBuffer{fv,iv,uiv}", run("clear_buffer_v", f"{DRAWN}, buffer, drawbuffer"))
-o.effects("glClearBufferfi", run("clear_buffer_v", f"{DRAWN}, buffer, drawbuffer"))
-o.effects("glClearNamedFramebuffer{fv,iv,uiv}", run("clear_buffer_v", f"{TARGET_BY_NAME}, buffer, drawbuffer"))
-o.effects("glClearNamedFramebufferfi", run("clear_buffer_v", f"{TARGET_BY_NAME}, buffer, drawbuffer"))
+o.effects("glClearBuffer{fv,iv,uiv,fi}", run("clear_buffer_v", f"{DRAWN}, buffer, drawbuffer"))
+o.effects("glClearNamedFramebuffer{fv,iv,uiv,fi}", run("clear_buffer_v", f"{TARGET_BY_NAME}, buffer, drawbuffer"))
 o.effects("glReadPixels", run("read_pixels", "width, height, format, type, pixels"))
 o.effects("glReadnPixels", run("read_pixels", "width, height, format, type, data"))
 o.effects("glAccum", run("accum", "op"))
@@ -318,21 +293,16 @@ o.effects("glUniformBlockBinding", run("uniform_block_binding", "program, unifor
 o.effects(
     "glShaderStorageBlockBinding", run("storage_block_binding", "program, storageBlockIndex, storageBlockBinding")
 )
-for n, values in ((1, "v0, 0, 0, 0"), (2, "v0, v1, 0, 0"), (3, "v0, v1, v2, 0"), (4, "v0, v1, v2, v3")):
-    o.effects(f"glUniform{n}{{f,i,ui}}", run("uniform", f"{PROGRAM}, location, {n}, {values}"))
-    o.effects(f"glUniform{n}{{f,i,ui}}v", run("uniform_v", f"{PROGRAM}, location, {n}, count, value"))
-    o.effects(f"glUniform{n}dv", run("uniform_v", f"{PROGRAM}, location, {n}, count, value"))
-    o.effects(f"glProgramUniform{n}{{f,i,ui}}", run("uniform", f"{PROGRAM_BY_NAME}, location, {n}, {values}"))
-    o.effects(f"glProgramUniform{n}{{f,i,ui,d}}v", run("uniform_v", f"{PROGRAM_BY_NAME}, location, {n}, count, value"))
-    doubles = ", ".join("xyzw"[:n]) + ", 0" * (4 - n)
-    o.effects(f"glUniform{n}d", run("uniform", f"{PROGRAM}, location, {n}, {doubles}"))
-for columns, rows in ((c, r) for c in (2, 3, 4) for r in (2, 3, 4)):
-    shape = str(columns) if columns == rows else f"{columns}x{rows}"
-    numbers = f"{columns}, {rows}, count, transpose, value"
-    o.effects(f"glUniformMatrix{shape}{{f,d}}v", run("uniform_matrix", f"{PROGRAM}, location, {numbers}"))
-    o.effects(
-        f"glProgramUniformMatrix{shape}{{f,d}}v", run("uniform_matrix", f"{PROGRAM_BY_NAME}, location, {numbers}")
-    )
+for named, program in (("", PROGRAM), ("Program", PROGRAM_BY_NAME)):
+    for n, values in ((1, "v0, 0, 0, 0"), (2, "v0, v1, 0, 0"), (3, "v0, v1, v2, 0"), (4, "v0, v1, v2, v3")):
+        o.effects(f"gl{named}Uniform{n}{{f,i,ui}}", run("uniform", f"{program}, location, {n}, {values}"))
+        o.effects(f"gl{named}Uniform{n}{{f,i,ui,d}}v", run("uniform_v", f"{program}, location, {n}, count, value"))
+    for columns, rows in ((c, r) for c in (2, 3, 4) for r in (2, 3, 4)):
+        shape = str(columns) if columns == rows else f"{columns}x{rows}"
+        matrix = run("uniform_matrix", f"{program}, location, {columns}, {rows}, count, transpose, value")
+        o.effects(f"gl{named}UniformMatrix{shape}{{f,d}}v", matrix)
+for n, values in ((1, "x, 0, 0, 0"), (2, "x, y, 0, 0"), (3, "x, y, z, 0"), (4, "x, y, z, w")):
+    o.effects(f"glUniform{n}d", run("uniform", f"{PROGRAM}, location, {n}, {values}"))
 o.effects("glGenProgramPipelines{,EXT} glCreateProgramPipelines", create("context.pipelines", "pipelines"))
 o.effects("glDeleteProgramPipelines{,EXT}", delete("context.pipelines", "pipelines"))
 o.effects("glBindProgramPipeline{,EXT}", run("bind_pipeline", "pipeline"))
@@ -375,8 +345,7 @@ o.effects("glPopDebugGroup", run("debug_group", "-1"))
 # ---- draws -------------------------------------------------------------------------------------------------
 
 o.effects("glDrawArrays", run("draw", "mode, count, 1, 0"))
-o.effects("glDrawArraysInstanced", run("draw", "mode, count, instancecount, 0"))
-o.effects("glDrawArraysInstancedBaseInstance", run("draw", "mode, count, instancecount, 0"))
+o.effects("glDrawArraysInstanced{,BaseInstance}", run("draw", "mode, count, instancecount, 0"))
 o.effects("glDrawElements{,BaseVertex} glDrawRangeElements{,BaseVertex}", run("draw", "mode, count, 1, 1"))
 o.effects(
     "glDrawElementsInstanced{,BaseVertex,BaseInstance,BaseVertexBaseInstance}",
@@ -388,13 +357,11 @@ o.effects("glDrawArraysIndirect", run("draw_indirect", "mode, 0, indirect, 1"))
 o.effects("glDrawElementsIndirect", run("draw_indirect", "mode, 1, indirect, 1"))
 o.effects("glMultiDrawArraysIndirect", run("draw_indirect", "mode, 0, indirect, drawcount"))
 o.effects("glMultiDrawElementsIndirect", run("draw_indirect", "mode, 1, indirect, drawcount"))
-o.effects("glDrawTransformFeedback glDrawTransformFeedbackStream", run("draw_feedback", "mode, id"))
-o.effects("glDrawTransformFeedback{,Stream}Instanced", run("draw_feedback", "mode, id"))
+o.effects("glDrawTransformFeedback{,Stream}{,Instanced}", run("draw_feedback", "mode, id"))
 o.effects("glArrayElement", run("array_element"))
 o.effects("glDrawPixels", run("draw_pixels", "width, height, format, pixels"))
 o.effects("glBitmap", run("draw_bitmap", "width, height, xmove, ymove, bitmap"))
 o.effects("glCopyPixels", run("copy_pixels", "width, height, type"))
-o.effects("glDrawTex{s,i,f,x}OES", run("draw_tex"))
-o.effects("glDrawTex{s,i,f,x}vOES", run("draw_tex"))
+o.effects("glDrawTex{s,i,f,x}{,v}OES", run("draw_tex"))
 o.effects("glDispatchCompute", run("dispatch", "0"))
 o.effects("glDispatchComputeIndirect", run("dispatch", "1"))
