@@ -71,12 +71,8 @@ def find_compiler() -> Compiler:
 
     Raises UnavailableError when there is none.
     """
-    compiler = _first_of("CXX", "c++", "g++", "clang++")
-    if compiler is None:
-        raise UnavailableError(
-            "no C++ compiler found", hint="install g++ (apt install g++), or the wheel: pip install 'drawtap[compiler]'"
-        )
-    return compiler
+    hint = "install g++ (apt install g++), or the wheel: pip install 'drawtap[compiler]'"
+    return _first_of("C++", hint, "CXX", "c++", "g++", "clang++")
 
 
 def find_c_compiler() -> Compiler:
@@ -84,15 +80,11 @@ def find_c_compiler() -> Compiler:
 
     Raises UnavailableError when there is none.
     """
-    compiler = _first_of("CC", "cc", "gcc", "clang")
-    if compiler is None:
-        raise UnavailableError(
-            "no C compiler found", hint="install gcc (apt install gcc), or pip install 'drawtap[compiler]'"
-        )
-    return compiler
+    hint = "install gcc (apt install gcc), or pip install 'drawtap[compiler]'"
+    return _first_of("C", hint, "CC", "cc", "gcc", "clang")
 
 
-def _first_of(variable: str, *names: str) -> Compiler | None:
+def _first_of(language: str, hint: str, variable: str, *names: str) -> Compiler:
     # The words of the variable, then these, then the wheel's, which takes the first name too.
     said = os.environ.get(variable, "").split()
     for command in (said, *([name] for name in names), [sys.executable, "-m", "ziglang", names[0]]):
@@ -101,7 +93,7 @@ def _first_of(variable: str, *names: str) -> Compiler | None:
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return Compiler(tuple(command), done.stdout)
-    return None
+    raise UnavailableError(f"no {language} compiler found", hint=hint)
 
 
 def compile_c_program(folder: Path, program: Path) -> None:

@@ -185,7 +185,7 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
         f"static {_prototype(command, 'dt_record_')} __attribute__((noinline));",
         f"static {_prototype(command, 'dt_record_')} {{",
         "  dt::Thread* const _t = &dt::tls;",
-        f"  const auto _real = ({returns} (*)({_types(command)}))_t->real;",
+        f"  const auto _real = ({returns} (*)({command.types}))_t->real;",
         *(
             ["  dt::mark_frame(_t);", textwrap.indent(user_code.enclosed(function, isolated), "  ")]
             if isolated
@@ -208,7 +208,7 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
         "}",
         f"{_entering(command, always=bool(always), kept=kept)} {{",
         "  dt::Thread* const _t = &dt::tls;",
-        f"  const auto _real = ({returns} (*)({_types(command)}))dt::g_real[{function.id}][0];",
+        f"  const auto _real = ({returns} (*)({command.types}))dt::g_real[{function.id}][0];",
         f"  if (DT_UNLIKELY((dt::g_mode | _t->special) != 0 || {'!_real' if kept else 'dt::is_late(_real)'})) {{",
         f"    {ret}dt_slow_{command.name}({names});{end}",
         "  }",
@@ -264,7 +264,7 @@ def _around_core(function: Function, isolated: Sequence[Hooks], core: Sequence[s
         *user_code.functions(function, isolated),
         f"static {_prototype(command, 'dt_core_')} {{",
         "  dt::Thread* const _t = &dt::tls;",
-        f"  const auto _real = ({command.returns.spelling} (*)({_types(command)}))_t->real;",
+        f"  const auto _real = ({command.returns.spelling} (*)({command.types}))_t->real;",
         "  char* const _outer = _t->frame;",
         *core,
         "  _t->frame = _outer;",
@@ -276,7 +276,7 @@ def _around_core(function: Function, isolated: Sequence[Hooks], core: Sequence[s
 
 
 def _unrecorded(function: Function, names: str, then: str) -> str:
-    real = f"(({function.command.returns.spelling} (*)({_types(function.command)}))_s.real)({names});"
+    real = f"(({function.command.returns.spelling} (*)({function.command.types}))_s.real)({names});"
     if then:
         return f"auto _result = {real} {then} return _result;" if function.returns_value else f"{real} {then} return;"
     return f"return {real}" if function.returns_value else f"{real} return;"
@@ -335,15 +335,7 @@ def _scoped(code: str, hooks: Hooks) -> str:
 
 
 def _prototype(command: Command, prefix: str = "") -> str:
-    return f"{command.returns.spelling} {prefix}{command.name}({_parameters(command) or 'void'})"
-
-
-def _parameters(command: Command) -> str:
-    return ", ".join(f"{p.type.spelling} {p.name}" for p in command.params)
-
-
-def _types(command: Command) -> str:
-    return ", ".join(p.type.spelling for p in command.params) or "void"
+    return f"{command.returns.spelling} {prefix}{command.name}({command.parameters})"
 
 
 # ---- what the wrappers share -----------------------------------------------------------------------------------

@@ -157,8 +157,7 @@ def play(f: Function, hooks: Hooks, specials: frozenset[str]) -> str:
     if f.name in specials:
         lines.append(f"  {result}special_{f.name}(_p, _w{', ' if names else ''}{names});")
     else:
-        types = ", ".join(p.type.spelling for p in command.params) or "void"
-        call = f"(({command.returns.spelling} (*)({types}))_f)"
+        call = f"(({command.returns.spelling} (*)({command.types}))_f)"
         passed = ", ".join("_at" if client and p.name == client.name else p.name for p in command.params)
         if client:
             # The mirror follows the recorded addresses, the driver gets those where their content will be.
@@ -472,12 +471,10 @@ def _table(functions: Sequence[Function]) -> str:
     declarations = "\n".join(f"void play_{f.name}(Player&, const Row&);" for f in functions if f.api.name in PLAYED)
     rows = []
     for f in functions:
-        w8 = " ".join((field.param or "=") + ("#" if field.role == "data" else "") for field in f.layout.w8)
-        w4 = " ".join(field.param or "=" for field in f.layout.w4)
         play_function = f"play_{f.name}" if f.api.name in PLAYED else "nullptr"
         marks = (f.has("frame_end"), f.has("draw"), f.api.name == "vg")
         flags = sum(bit << i for i, bit in enumerate(marks))
-        rows.append(f'  {{"{f.name}", {play_function}, "{w8}", "{w4}", {flags}}},')
+        rows.append(f'  {{"{f.name}", {play_function}, {f.layout.words}, {flags}}},')
     names = "\n".join(f'  "{name}",' for name in CLASSES)
     text = "\n".join(rows)
     return f"""// Generated. The functions that the player knows, by the number that the mirror uses too.

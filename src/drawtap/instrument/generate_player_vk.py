@@ -53,7 +53,8 @@ def generate() -> dict[str, str]:
     api = load_api("vk")
     made = _Commands(api)
     table = made.table(functions_of(("vk",)))
-    return {"vulkan_types.h": _header(api), "vulkan_trees.cc": _trees(api), "vulkan_commands.cc": table}
+    trees = generate_trees.tables(api, "commands.h", handles=True)
+    return {"vulkan_types.h": _header(api), "vulkan_trees.cc": trees, "vulkan_commands.cc": table}
 
 
 def _header(api: Api) -> str:
@@ -78,7 +79,7 @@ def _header(api: Api) -> str:
             f"enum : uint16_t {{ {', '.join(f.name for f in functions)}, COMMANDS }};",
             "}",
             "namespace type {",
-            *(f"using {f.name} = {f.command.returns.spelling} (*)({_types(f)});" for f in functions),
+            *(f"using {f.name} = {f.command.returns.spelling} (*)({f.command.types});" for f in functions),
             "}",
             "}  // namespace dt::play::vk",
             "",
@@ -97,14 +98,6 @@ def _kind(handle: str) -> str:
     return "OF_" + handle.removeprefix("Vk")
 
 
-def _types(f: Function) -> str:
-    return ", ".join(p.type.spelling for p in f.command.params) or "void"
-
-
-def _trees(api: Api) -> str:
-    return generate_trees.tables(api, "commands.h", handles=True)
-
-
 @dataclass
 class _Commands:
     api: Api
@@ -120,7 +113,7 @@ class _Commands:
         for f in functions:
             first = len(params)
             params += [f"  {row},  // {f.name} {p.name}" for p, row in self._params(f, kinds)]
-            known.append(f'  {{"{f.name}", nullptr, "{_fields(f, 8)}", "{_fields(f, 4)}", 0}},')
+            known.append(f'  {{"{f.name}", nullptr, {f.layout.words}, 0}},')
             rows.append(f"  {self._command(f, first, len(params) - first)},")
         names = ", ".join(f'"{name}"' for name in kinds)
         return "\n".join(
@@ -254,11 +247,6 @@ class _Commands:
 
 def _word(truth: bool) -> str:
     return "true" if truth else "false"
-
-
-def _fields(f: Function, width: int) -> str:
-    fields = f.layout.w8 if width == 8 else f.layout.w4
-    return " ".join((each.param or "=") + ("#" if each.role == "data" else "") for each in fields)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -112,7 +112,14 @@ def _tree_header() -> str:
     lines += ["};", f"constexpr unsigned CLASS_COUNT = {len(TREE.classes)};", "extern const ClassInfo g_classes[];"]
     lines += ["enum Prefix : unsigned {"]
     lines += [f"  prefix_{name.replace('.', '_') or 'none'} = {i}," for name, i in _prefixes().items()]
-    lines += ["};", *_attribute_groups_header()]
+    lines += [
+        "};",
+        "struct AttribField { uint32_t bit; uint16_t field; };",
+        "extern const AttribField g_attrib_fields[];  // of a context",
+        "extern const unsigned g_attrib_field_count;",
+        "const char* enum_text(const char* group, uint32_t value);  // nullptr: no name",
+        "int64_t enum_value(const char* name);  // -1: no enumerant",
+    ]
     for name, c in TREE.classes.items():
         lines.append(f"namespace f_{name} {{")
         if c.variables:
@@ -132,16 +139,6 @@ def _locations(c: StateClass) -> list[int]:
         starts.append(at)
         at += v.elements
     return [*starts, at]
-
-
-def _attribute_groups_header() -> list[str]:
-    return [
-        "struct AttribField { uint32_t bit; uint16_t field; };",
-        "extern const AttribField g_attrib_fields[];  // of a context",
-        "extern const unsigned g_attrib_field_count;",
-        "const char* enum_text(const char* group, uint32_t value);  // nullptr: no name",
-        "int64_t enum_value(const char* name);  // -1: no enumerant",
-    ]
 
 
 def _tree_source(groups: Mapping[tuple[str, str], str]) -> str:
@@ -348,12 +345,11 @@ def _raw(f: Function, name: str, scalar: str) -> str:
 def _load(f: Function, p: Param) -> str:
     if p.type.indirection:
         return f"const Array {p.name} = {_array(f, p)};"
-    width, index = f.layout.slot(p.name, "value").split(":")
+    _, index = f.layout.slot(p.name, "value").split(":")
     if p.type.scalar == "f32":
         return f"const float {p.name} = _w.f32({index});"
     if p.type.scalar == "f64":
         return f"const double {p.name} = _w.f64({index});"
-    del width
     if p.type.scalar == "struct":
         return f"const int64_t {p.name} = 0;"
     return f"const int64_t {p.name} = {_raw(f, p.name, p.type.scalar)};"
@@ -507,8 +503,9 @@ def _effect(f: Function, effect: Effect) -> Iterator[str]:
 def _set(f: Function, effect: Effect) -> str:
     path = _Path(f, effect.path)
     values = effect_values(effect.value or "0")
-    pointer = _pointer(f, values[0]) if len(values) == 1 else None
-    given = pointer.name if pointer else "{" + ", ".join(f"Num({_number(f, v)})" for v in values) + "}"
+    only = _parameter(f, values[0]) if len(values) == 1 else None
+    is_pointer = only is not None and only.type.indirection
+    given = values[0] if is_pointer else "{" + ", ".join(f"Num({_number(f, v)})" for v in values) + "}"
     if path.dynamic:
         prefix = f"prefix_{path.prefix or 'none'}"
         call = f"_m.set_any(_n, {prefix}, (uint32_t)({path.dynamic}), (unsigned)({path.element}), {given});"
@@ -517,13 +514,6 @@ def _set(f: Function, effect: Effect) -> str:
     else:
         call = f"_m.set(_n, {path.field}, (unsigned)({path.element}), {given});"
     return f"if (Node* _n = {path.node}) {call}"
-
-
-def _pointer(f: Function, name: str) -> Param | None:
-    for p in f.command.params:
-        if p.name == name and p.type.indirection:
-            return p
-    return None
 
 
 def _parameter(f: Function, name: str) -> Param | None:
@@ -614,8 +604,6 @@ def _commands(functions: Sequence[tuple[Function, bool]]) -> str:
     patterns = re.compile("|".join(re.escape(p).replace(r"\*", ".*") + r"\Z" for p in _COPIES.split()))
     known, commands = [], []
     for f, modelled in functions:
-        w8 = " ".join((field.param or "=") + ("#" if field.role == "data" else "") for field in f.layout.w8)
-        w4 = " ".join(field.param or "=" for field in f.layout.w4)
         flags = [
             word
             for word, condition in (
@@ -644,7 +632,7 @@ def _commands(functions: Sequence[tuple[Function, bool]]) -> str:
         if f.api.name in NATIVES:
             runs = [effect.path.rpartition(".")[2] for effect in f.command.effects if effect.verb == "run"]
             flags += [f"NATIVE_{name.upper()}" for name in runs]
-        known.append(f'  {{"{f.name}", nullptr, "{w8}", "{w4}", 0}},')
+        known.append(f'  {{"{f.name}", nullptr, {f.layout.words}, 0}},')
         commands.append(f"  {{{f'fx_{f.name}' if modelled else 'nullptr'}, {' | '.join(flags) or '0'}}},")
     return "\n".join(
         [

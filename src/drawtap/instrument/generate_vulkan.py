@@ -69,10 +69,9 @@ def _plain(function: Function, sets: Sequence[Hooks]) -> str:
         or not generate.is_recorded_only(function, sets)
     ):
         return ""
-    parameters = ", ".join(f"{param.type.spelling} {param.name}" for param in command.params)
     values = ", ".join((f"(void*){handle.name}", *(f"(uint32_t){param.name}" for param in numbers), str(function.id)))
     return "\n".join(
-        f"DT_INNER {cold}void dt_{way}_{function.name}({parameters}) {{ dt::plain::{way}({values}); }}"
+        f"DT_INNER {cold}void dt_{way}_{function.name}({command.parameters}) {{ dt::plain::{way}({values}); }}"
         for way, cold in (("enter", ""), ("slow", "DT_COLD "))
     )
 

@@ -168,8 +168,7 @@ def _prototypes(apis: Mapping[str, Api], text: str) -> Iterator[str]:
     yield 'extern "C" {'
     for name in sorted(mentioned_commands(apis, text)):
         command = next(api.commands[name] for api in apis.values() if name in api.commands)
-        parameters = ", ".join(f"{p.type.spelling} {p.name}" for p in command.params) or "void"
-        yield f"{command.returns.spelling} {name}({parameters});"
+        yield f"{command.returns.spelling} {name}({command.parameters});"
     yield "}"
 
 

@@ -257,6 +257,16 @@ class Command:
                 return p
         raise KeyError(f"{self.name} has no parameter {name}")
 
+    @property
+    def parameters(self) -> str:
+        """The parameters as C declares them."""
+        return ", ".join(f"{p.type.spelling} {p.name}" for p in self.params) or "void"
+
+    @property
+    def types(self) -> str:
+        """The types of the parameters as C lists them."""
+        return ", ".join(p.type.spelling for p in self.params) or "void"
+
     @cached_property
     def uncovered(self) -> tuple[str, ...]:
         """Names of the pointers ("return" for the result) for which no rule says what they point to."""

@@ -53,6 +53,14 @@ class Layout:
     w8: tuple[Field, ...]
     w4: tuple[Field, ...]
 
+    @property
+    def words(self) -> str:
+        """The fields as C++ has them: two strings, "=" stands for the return value and "#" for a descriptor."""
+        return ", ".join(
+            '"' + " ".join((field.param or "=") + "#" * (field.role == "data") for field in fields) + '"'
+            for fields in (self.w8, self.w4)
+        )
+
     def slot(self, param: str, role: str = "value") -> str:
         """Return the place of a field as signatures have it: "8:0". Raises KeyError where there is none."""
         field = Field(param, role)

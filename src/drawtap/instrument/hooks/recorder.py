@@ -31,19 +31,6 @@ from drawtap.spec.model import (
 )
 
 RECORD_HEADER_BYTES = 16
-_ELEMENT_BYTES = {
-    "i8": 1,
-    "u8": 1,
-    "i16": 2,
-    "u16": 2,
-    "i32": 4,
-    "u32": 4,
-    "f32": 4,
-    "i64": 8,
-    "u64": 8,
-    "f64": 8,
-    "ptr": 8,
-}
 _UNPACK, _PACK = "GL_PIXEL_UNPACK_BUFFER", "GL_PIXEL_PACK_BUFFER"
 
 
@@ -355,14 +342,9 @@ def _expr(f: Function, text: str) -> str:
 
 
 def _bytes(f: Function, array: Array, ctype: CType, count: str | None = None) -> str:
-    width = _ELEMENT_BYTES.get(array.element or _pointee(ctype), 1)
-    if not array.element and _pointee(ctype) == "struct":
-        return f"dt::bytes_of({_expr(f, count or array.count)}, sizeof({ctype.base}))"
+    is_struct = not array.element and ctype.indirection == 1 and ctype.scalar == "struct"
+    width = f"sizeof({ctype.base})" if is_struct else generate_trees.element_bytes(ctype, array)
     return f"dt::bytes_of({_expr(f, count or array.count)}, {width})"
-
-
-def _pointee(ctype: CType) -> str:
-    return "ptr" if ctype.indirection > 1 else ctype.scalar
 
 
 def _alone(f: Function, attributes: AttributeList) -> str:
