@@ -19,7 +19,7 @@ from drawtap.spec.expr import SpecError
 from drawtap.spec.model import Api, Array, Chain, Command, Each, Opaque, String, Strings, StructType, Tree
 from drawtap.spec.overlay import Overlay
 from drawtap.spec.registry import XML, load_api, read_registry
-from drawtap.spec.structs import only
+from drawtap.spec.structs import Only
 
 HEADERS = Path("/usr/include/vulkan/vulkan_core.h")
 
@@ -303,7 +303,7 @@ def test_enumerants_have_the_values_of_the_headers(vk: Api, name: str, value: in
         (("VkBuferCreateInfo", {"size": Array("1")}), "unknown structure VkBuferCreateInfo"),
         (("VkBufferCreateInfo", {"pNothing": Array("1")}), "has a member pNothing"),
         (("VkShaderModuleCreateInfo", {"pCode": Array("codeLength")}), "names codeLength"),
-        (("VkShaderModuleCreateInfo", {"pCode": only("flags.bits")}), "has no member bits"),
+        (("VkShaderModuleCreateInfo", {"pCode": Only("flags.bits")}), "has no member bits"),
         (("VkMemoryToImageCopy", {"pHostPointer": Array("outer.image")}), "leads here has a member image"),
     ],
 )

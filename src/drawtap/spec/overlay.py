@@ -100,7 +100,7 @@ class Overlay:
     _members: list[tuple[str, Mapping[str, Data | Only]]] = field(default_factory=list)
     _groups: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
     _classes: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
-    _flags: list[tuple[str, str]] = field(default_factory=list)
+    _flags: list[tuple[str, str, str]] = field(default_factory=list)
     _shapes: list[tuple[str, str, str]] = field(default_factory=list)
     _effects: list[tuple[str, tuple[Effect, ...]]] = field(default_factory=list)
     _aliases: list[tuple[str, str]] = field(default_factory=list)
@@ -112,7 +112,7 @@ class Overlay:
         self._data.append((commands, rules))
 
     def member(self, structs: str, /, **rules: Data | Only) -> None:
-        """Say what pointers in structures point to, by member name; `only` says when they count.
+        """Say what pointers in structures point to, by member name; `Only` says when they count.
 
         Rules may use the structure's members and, as `outer`, the structure or the command that leads here.
         """
@@ -128,7 +128,7 @@ class Overlay:
 
     def flags(self, flags: str, commands: str, /) -> None:
         """Set flags (blank-separated, see model.FLAGS) on commands."""
-        self._flags.append((flags, commands))
+        self._flags.append((flags, commands, ""))
 
     def shapes(self, shapes: str, commands: str, /, *, without: str = "") -> None:
         """Set shapes (blank-separated, see model.SHAPES) on commands, apart from those that match `without`."""
@@ -159,15 +159,9 @@ class Overlay:
 
     def include(self, other: Overlay) -> None:
         """Take over everything that a part of this overlay, in a module of its own, says."""
-        self._data += other._data
-        self._members += other._members
-        self._groups += other._groups
-        self._classes += other._classes
-        self._flags += other._flags
-        self._shapes += other._shapes
-        self._effects += other._effects
-        self._aliases += other._aliases
-        self._enum_groups += other._enum_groups
+        for item in fields(self):
+            if isinstance(said := getattr(self, item.name), list):
+                said += getattr(other, item.name)
         for name, rows in other._tables.items():
             if name in self._tables:
                 raise SpecError(f"table {name} of {self.name} is defined twice")
@@ -203,8 +197,8 @@ class _Build:
         self._spread(overlay._data, self._own)
         self._spread(overlay._groups, self._own_groups)
         self._spread(overlay._classes, self._own_classes)
-        self._spread_flags()
-        self._spread_shapes()
+        self._spread_words("flag", FLAGS, overlay._flags, self._own_flags)
+        self._spread_words("shape", SHAPES, overlay._shapes, self._own_shapes)
         for commands, effects in overlay._effects:
             for name in self._names.match(commands):
                 self._own_effects.setdefault(name, []).extend(effects)
@@ -257,26 +251,18 @@ class _Build:
             hint=f"parameters: {', '.join(known) or 'none'}",
         )
 
-    def _spread_flags(self) -> None:
-        for flags, patterns in self._overlay._flags:
-            for flag in flags.split():
-                if flag not in FLAGS:
+    def _spread_words(
+        self, kind: str, known: Iterable[str], statements: list[tuple[str, str, str]], into: dict[str, set[str]]
+    ) -> None:
+        for words, patterns, without in statements:
+            for word in words.split():
+                if word not in known:
                     raise SpecError(
-                        f"overlay {self._overlay.name}: no flag is called {flag}", hint=f"flags: {', '.join(FLAGS)}"
-                    )
-            for name in self._names.match(patterns):
-                self._own_flags.setdefault(name, set()).update(flags.split())
-
-    def _spread_shapes(self) -> None:
-        for shapes, patterns, without in self._overlay._shapes:
-            for shape in shapes.split():
-                if shape not in SHAPES:
-                    raise SpecError(
-                        f"overlay {self._overlay.name}: no shape is called {shape}", hint=f"shapes: {', '.join(SHAPES)}"
+                        f"overlay {self._overlay.name}: no {kind} is called {word}", hint=f"{kind}s: {', '.join(known)}"
                     )
             for name in self._names.match(patterns):
                 if not any(fnmatch.fnmatchcase(name, pattern) for pattern in without.split()):
-                    self._own_shapes.setdefault(name, set()).update(shapes.split())
+                    into.setdefault(name, set()).update(words.split())
 
     # -- enum groups
 

@@ -6,6 +6,7 @@ wrapped, timed and counted all the same; only the content behind those pointers 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
@@ -394,12 +395,5 @@ def _table(rows: Iterable[tuple[str, str, str]]) -> list[str]:
     return [f"  {name:{first}}  {kind:{second}}  {text}".rstrip() for name, kind, text in listed]
 
 
-def _wrapped(text: str, width: int = 110) -> list[str]:
-    lines, current = [], ""
-    for word in text.split():
-        if current and len(current) + 1 + len(word) > width:
-            lines.append(current)
-            current = "   " + word
-        else:
-            current = f"{current} {word}" if current else word
-    return [*lines, current]
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 110, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)

@@ -16,15 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """The rule of a pointer that does not always count; see `only`."""
+    """When a pointer in a structure counts (None: nothing tells, probe) and, where need be, what it points to."""
 
     when: str | None
-    data: Data | None
-
-
-def only(when: str | None, data: Data | None = None) -> Only:
-    """Say when a pointer in a structure counts (None: nothing tells, probe) and, where need be, what it points to."""
-    return Only(when, data)
+    data: Data | None = None
 
 
 def with_rules(

@@ -5,6 +5,8 @@ extensions, `gl_state` what kinds of commands there are, `gl_effects` and
 `gl_object_effects` what they do to state.
 """
 
+from dataclasses import replace
+
 from drawtap.spec.apis import (
     gl_effects,
     gl_extensions,
@@ -37,6 +39,12 @@ o = OVERLAYS.register("gl")(
 )
 
 one_in, one_out = Array("1"), Array("1", out=True)
+
+
+def packed(size: str) -> BufferOffset:
+    """Return the rule for read-backs whose extent only the driver knows."""
+    return BufferOffset("GL_PIXEL_PACK_BUFFER", Array(size, out=True))
+
 
 # ---- how many values a parameter name stands for ------------------------------------------------------------
 
@@ -104,18 +112,9 @@ o.data("glGetnMap{f,i}v", v=Array("min(bufSize // 4, map_get_count(target, query
 o.data("glCallLists", lists=Array("n * call_lists_size(type)"))
 o.data("glFeedbackBuffer glSelectBuffer", buffer=Opaque("memory that later draws write"))
 o.data("glPixelMap{fv,uiv,usv}", values=BufferOffset("GL_PIXEL_UNPACK_BUFFER", Array("mapsize")))
-o.data(
-    "glGetPixelMap{fv,uiv,usv}",
-    values=BufferOffset("GL_PIXEL_PACK_BUFFER", Array("pixel_map_size(map)", out=True)),
-)
-o.data(
-    "glGetnPixelMap{fv,uiv}",
-    values=BufferOffset("GL_PIXEL_PACK_BUFFER", Array("min(bufSize // 4, pixel_map_size(map))", out=True)),
-)
-o.data(
-    "glGetnPixelMapusv",
-    values=BufferOffset("GL_PIXEL_PACK_BUFFER", Array("min(bufSize // 2, pixel_map_size(map))", out=True)),
-)
+o.data("glGetPixelMap{fv,uiv,usv}", values=packed("pixel_map_size(map)"))
+o.data("glGetnPixelMap{fv,uiv}", values=packed("min(bufSize // 4, pixel_map_size(map))"))
+o.data("glGetnPixelMapusv", values=packed("min(bufSize // 2, pixel_map_size(map))"))
 o.data("glPolygonStipple", mask=Image("GL_COLOR_INDEX", "GL_BITMAP", "32", "32"))
 o.data("glGetPolygonStipple", mask=Image("GL_COLOR_INDEX", "GL_BITMAP", "32", "32", out=True))
 o.data("glGetnPolygonStipple", pattern=Image("GL_COLOR_INDEX", "GL_BITMAP", "32", "32", out=True, limit="bufSize"))
@@ -147,10 +146,9 @@ def indirect(one: int, count: str = "") -> BufferOffset:
 
 o.data("glDrawArraysIndirect", indirect=indirect(16))
 o.data("glDrawElementsIndirect", indirect=indirect(20))
-o.data("glMultiDrawArraysIndirect", indirect=indirect(16, "drawcount"))
-o.data("glMultiDrawElementsIndirect", indirect=indirect(20, "drawcount"))
-o.data("glMultiDrawArraysIndirectCount", indirect=indirect(16, "maxdrawcount"))
-o.data("glMultiDrawElementsIndirectCount", indirect=indirect(20, "maxdrawcount"))
+for form, count in (("", "drawcount"), ("Count", "maxdrawcount")):
+    o.data(f"glMultiDrawArraysIndirect{form}", indirect=indirect(16, count))
+    o.data(f"glMultiDrawElementsIndirect{form}", indirect=indirect(20, count))
 
 # ---- pixels -------------------------------------------------------------------------------------------------
 
@@ -165,11 +163,6 @@ o.data("glReadPixels", pixels=Image("format", "type", "width", "height", out=Tru
 o.data("glReadnPixels", data=Image("format", "type", "width", "height", out=True, limit="bufSize"))
 
 
-def packed(size: str) -> BufferOffset:
-    """Return the rule for read-backs whose extent only the driver knows."""
-    return BufferOffset("GL_PIXEL_PACK_BUFFER", Array(size, out=True))
-
-
 o.data("glGetTexImage", pixels=packed("tex_image_size(target, level, format, type)"))
 o.data("glGetnTexImage", pixels=packed("min(bufSize, tex_image_size(target, level, format, type))"))
 o.data("glGetTextureImage", pixels=packed("min(bufSize, named_tex_image_size(texture, level, format, type))"))
@@ -180,11 +173,7 @@ o.data(
 o.data("glGetCompressedTexImage", img=CompressedImage("compressed_image_size(target, level)", out=True))
 o.data("glGetnCompressedTexImage", pixels=CompressedImage("min(bufSize, compressed_image_size(target, lod))", out=True))
 o.data(
-    "glGetCompressedTextureImage",
-    pixels=CompressedImage("min(bufSize, named_compressed_image_size(texture, level))", out=True),
-)
-o.data(
-    "glGetCompressedTextureSubImage",
+    "glGetCompressedTexture{Image,SubImage}",
     pixels=CompressedImage("min(bufSize, named_compressed_image_size(texture, level))", out=True),
 )
 o.data("glClearTex{Image,SubImage}", data=Array("pixel_size(format, type)"))
@@ -196,36 +185,20 @@ o.data("glColorSubTable", data=Image("format", "type", "count", dimensions=1))
 o.data("glConvolutionFilter1D", image=pixels_1d)
 o.data("glConvolutionFilter2D", image=pixels_2d)
 o.data("glSeparableFilter2D", row=pixels_1d, column=Image("format", "type", "height", dimensions=1))
-o.data("glGetColorTable", table=Image("format", "type", "imaging_width(target)", dimensions=1, out=True))
-o.data(
-    "glGetnColorTable",
-    table=Image("format", "type", "imaging_width(target)", dimensions=1, out=True, limit="bufSize"),
-)
+line_out = Image("format", "type", "imaging_width(target)", dimensions=1, out=True)
 filter_2d = Image("format", "type", "imaging_width(target)", "max(imaging_height(target), 1)", out=True)
-o.data("glGetConvolutionFilter", image=filter_2d)
-o.data(
-    "glGetnConvolutionFilter",
-    image=Image("format", "type", "imaging_width(target)", "max(imaging_height(target), 1)", out=True, limit="bufSize"),
-)
-o.data(
-    "glGetSeparableFilter",
-    row=Image("format", "type", "imaging_width(target)", dimensions=1, out=True),
-    column=Image("format", "type", "imaging_height(target)", dimensions=1, out=True),
-    span=Opaque("unused"),
-)
-o.data(
-    "glGetnSeparableFilter",
-    row=Image("format", "type", "imaging_width(target)", dimensions=1, out=True, limit="rowBufSize"),
-    column=Image("format", "type", "imaging_height(target)", dimensions=1, out=True, limit="columnBufSize"),
-    span=Opaque("unused"),
-)
-o.data("glGetHistogram", values=Image("format", "type", "imaging_width(target)", dimensions=1, out=True))
-o.data(
-    "glGetnHistogram",
-    values=Image("format", "type", "imaging_width(target)", dimensions=1, out=True, limit="bufSize"),
-)
-o.data("glGetMinmax", values=Image("format", "type", "2", dimensions=1, out=True))
-o.data("glGetnMinmax", values=Image("format", "type", "2", dimensions=1, out=True, limit="bufSize"))
+for robust in (False, True):
+    name, limit = ("glGetn", "bufSize") if robust else ("glGet", None)
+    o.data(f"{name}ColorTable", table=replace(line_out, limit=limit))
+    o.data(f"{name}ConvolutionFilter", image=replace(filter_2d, limit=limit))
+    o.data(f"{name}Histogram", values=replace(line_out, limit=limit))
+    o.data(f"{name}Minmax", values=replace(line_out, width="2", limit=limit))
+    o.data(
+        f"{name}SeparableFilter",
+        row=replace(line_out, limit="rowBufSize" if robust else None),
+        column=replace(line_out, width="imaging_height(target)", limit="columnBufSize" if robust else None),
+        span=Opaque("unused"),
+    )
 o.data("glColorTableParameter{f,i}v glConvolutionParameter{f,i}v", params=Array("imaging_values(pname)"))
 o.data("glGet{ColorTable,Convolution,Histogram,Minmax}Parameter{f,i}v", params=Array("imaging_values(pname)", out=True))
 

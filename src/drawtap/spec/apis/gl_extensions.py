@@ -3,6 +3,7 @@
 Commands that the registry calls aliases of core commands have the rules of those and are not named here.
 """
 
+from drawtap.spec.expr import expanded
 from drawtap.spec.model import (
     Array,
     BufferOffset,
@@ -28,33 +29,22 @@ o.like("glGetConvolutionParameter{f,i}vEXT", "glGetConvolutionParameterfv")
 o.like("glGetHistogramParameter{f,i}vEXT", "glGetHistogramParameterfv")
 o.like("glGetMinmaxParameter{f,i}vEXT", "glGetMinmaxParameterfv")
 o.like("glGetColorTableParameter{f,i}vSGI", "glGetColorTableParameterfv")
-o.like("glGetColorTableSGI", "glGetColorTable")
-o.like("glGetConvolutionFilterEXT", "glGetConvolutionFilter")
-o.like("glGetSeparableFilterEXT", "glGetSeparableFilter")
-o.like("glGetHistogramEXT", "glGetHistogram")
-o.like("glGetMinmaxEXT", "glGetMinmax")
-o.like("glClearNamedBufferDataEXT", "glClearNamedBufferData")
-o.like("glClearNamedBufferSubDataEXT", "glClearNamedBufferSubData")
-o.like("glGetNamedBufferParameterivEXT", "glGetNamedBufferParameteriv")
-o.like("glGetNamedFramebufferAttachmentParameterivEXT", "glGetNamedFramebufferAttachmentParameteriv")
+_NAMED_ALIKE = """
+    glGetColorTableSGI glGetConvolutionFilterEXT glGetSeparableFilterEXT glGetHistogramEXT glGetMinmaxEXT
+    glClearNamedBufferDataEXT glClearNamedBufferSubDataEXT glGetNamedBufferParameterivEXT
+    glGetNamedFramebufferAttachmentParameterivEXT glGetNamedRenderbufferParameterivEXT glMapNamedBufferEXT
+    glMapNamedBufferRangeEXT glUnmapNamedBufferEXT glFlushMappedNamedBufferRangeEXT glGetNamedBufferPointervEXT
+"""
+for name in _NAMED_ALIKE.split():
+    o.like(name, name[:-3])
 o.like("glGetNamedFramebufferParameterivEXT glGetFramebufferParameterivEXT", "glGetNamedFramebufferParameteriv")
-o.like("glGetNamedRenderbufferParameterivEXT", "glGetNamedRenderbufferParameteriv")
-o.like("glMapNamedBufferEXT", "glMapNamedBuffer")
-o.like("glMapNamedBufferRangeEXT", "glMapNamedBufferRange")
-o.like("glUnmapNamedBufferEXT", "glUnmapNamedBuffer")
-o.like("glFlushMappedNamedBufferRangeEXT", "glFlushMappedNamedBufferRange")
-o.like("glGetNamedBufferPointervEXT", "glGetNamedBufferPointerv")
 o.like("glGetFramebufferParameterivMESA", "glGetFramebufferParameteriv")
 o.like("glBitmapxOES", "glBitmap")
 o.like("glDepthRangeArrayfv{NV,OES}", "glDepthRangeArrayv")
 
-images = ("TexImage", "CompressedTexImage", "ColorTable", "ConvolutionFilter", "Histogram", "Minmax", "SeparableFilter")
-for core in images:
-    o.like(f"glGetn{core}ARB", f"glGetn{core}")
-o.like("glGetnPolygonStippleARB", "glGetnPolygonStipple")
-for kind in ("Map{d,f,i}v", "PixelMap{fv,uiv,usv}", "Uniform{d,f,i,ui}v"):
-    for suffix in kind[kind.index("{") + 1 : kind.index("}")].split(","):
-        name = kind[: kind.index("{")] + suffix + kind[kind.index("}") + 1 :]
+robust = "{TexImage,CompressedTexImage,ColorTable,ConvolutionFilter,Histogram,Minmax,SeparableFilter,PolygonStipple}"
+for kind in (robust, "Map{d,f,i}v", "PixelMap{fv,uiv,usv}", "Uniform{d,f,i,ui}v"):
+    for name in expanded(kind):
         o.like(f"glGetn{name}ARB", f"glGetn{name}")
 
 # ---- where the registry is wrong --------------------------------------------------------------------------------
@@ -125,16 +115,13 @@ o.data(
     # Draw parameters and the addresses of the vertex buffers, packed one after the other where stride is 0.
     indirect=BufferOffset("GL_DRAW_INDIRECT_BUFFER"),
 )
-o.data("glDrawCommands{,States}NV", indirects=Array("count"), sizes=Array("count"))
-o.data("glDrawCommands{,States}AddressNV", indirects=Array("count"), sizes=Array("count"))
+o.data("glDrawCommands{,States}{,Address}NV", indirects=Array("count"), sizes=Array("count"))
 o.data("glDrawCommandsStates{,Address}NV", states=Array("count"), fbos=Array("count"))
-for letter, count in (("1d", ""), ("1f", ""), ("2d", "2"), ("2f", "2")):
-    size = (
-        "(uorder - 1) * ustride + (vorder - 1) * vstride + size if uorder > 0 and vorder > 0 else 0"
-        if count
-        else "(order - 1) * stride + size if order > 0 else 0"
-    )
-    o.data(f"glMapVertexAttrib{letter}APPLE", points=Array(size))
+o.data("glMapVertexAttrib1{d,f}APPLE", points=Array("(order - 1) * stride + size if order > 0 else 0"))
+o.data(
+    "glMapVertexAttrib2{d,f}APPLE",
+    points=Array("(uorder - 1) * ustride + (vorder - 1) * vstride + size if uorder > 0 and vorder > 0 else 0"),
+)
 
 # ---- shaders, programs, uniforms ----------------------------------------------------------------------------
 
@@ -177,18 +164,9 @@ o.data("glImport{Memory,Semaphore}Win32HandleEXT", handle=Opaque("handle of the 
 o.data("glImport{Memory,Semaphore}Win32NameEXT", name=Opaque("name in a Windows encoding"))
 o.data("glGetSemaphoreParameterui64vEXT glGetSemaphoreParameterivNV", params=one_out)
 o.data("glSemaphoreParameterui64vEXT glSemaphoreParameterivNV", params=one_in)
-o.data(
-    "glSignalSemaphoreEXT",
-    buffers=Array("numBufferBarriers"),
-    textures=Array("numTextureBarriers"),
-    dstLayouts=Array("numTextureBarriers", group="TextureLayout"),
-)
-o.data(
-    "glWaitSemaphoreEXT",
-    buffers=Array("numBufferBarriers"),
-    textures=Array("numTextureBarriers"),
-    srcLayouts=Array("numTextureBarriers", group="TextureLayout"),
-)
+for name, layouts in (("glSignalSemaphoreEXT", "dstLayouts"), ("glWaitSemaphoreEXT", "srcLayouts")):
+    o.data(name, buffers=Array("numBufferBarriers"), textures=Array("numTextureBarriers"))
+    o.data(name, **{layouts: Array("numTextureBarriers", group="TextureLayout")})
 o.data("glGetMemoryObjectDetachedResourcesuivNV", params=Array("count", out=True))
 o.data("glMulticastBufferSubDataNV glLGPUNamedBufferSubDataNVX", data=Array("size"))
 o.data("glCreateSyncFromCLeventARB", context=Opaque("OpenCL context"), event=Opaque("OpenCL event"))

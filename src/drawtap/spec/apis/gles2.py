@@ -7,16 +7,13 @@ PART = o = Overlay("gl", xml="gl.xml")
 
 one_out = Array("1", out=True)
 
-o.like("glGetQueryObjectuivEXT", "glGetQueryObjectuiv")
-o.like("glGetQueryivEXT", "glGetQueryiv")
-o.like("glGetProgramPipelineivEXT", "glGetProgramPipelineiv")
-o.like("glGetFramebufferAttachmentParameterivOES", "glGetFramebufferAttachmentParameteriv")
-o.like("glGetRenderbufferParameterivOES", "glGetRenderbufferParameteriv")
-o.like("glTexImage3DOES", "glTexImage3D")
-o.like("glTexSubImage3DOES", "glTexSubImage3D")
-for name in ("CompressedTexImage3D", "CompressedTexSubImage3D"):
-    o.like(f"gl{name}OES", f"gl{name}")
-o.like("glGetIntegeri_vEXT", "glGetIntegeri_v")
+_NAMED_ALIKE = """
+    glGetQueryObjectuivEXT glGetQueryivEXT glGetProgramPipelineivEXT glGetFramebufferAttachmentParameterivOES
+    glGetRenderbufferParameterivOES glTexImage3DOES glTexSubImage3DOES glCompressedTexImage3DOES
+    glCompressedTexSubImage3DOES glGetIntegeri_vEXT
+"""
+for name in _NAMED_ALIKE.split():
+    o.like(name, name[:-3])
 
 o.data("glEGLImageTarget{Tex,Texture}StorageEXT glTexStorageAttribs{2,3}DEXT", attrib_list=AttributeList("GL_NONE"))
 o.data("glGetDriverControlStringQCOM", length=one_out)

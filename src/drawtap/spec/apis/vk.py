@@ -10,7 +10,7 @@ from drawtap.spec import expr
 from drawtap.spec.model import Array, Each, Opaque, TemplateData, Tree
 from drawtap.spec.overlay import Overlay
 from drawtap.spec.registry import OVERLAYS
-from drawtap.spec.structs import only
+from drawtap.spec.structs import Only
 
 o = OVERLAYS.register("vk")(
     Overlay(
@@ -93,7 +93,7 @@ o.member(
 # It extends seven kinds of create info; the largest size stands for all, and the memory is probed.
 o.member(
     "VkOpaqueCaptureDescriptorDataCreateInfoEXT",
-    opaqueCaptureDescriptorData=only(None, Array("capture_bytes(VK_OBJECT_TYPE_UNKNOWN)")),
+    opaqueCaptureDescriptorData=Only(None, Array("capture_bytes(VK_OBJECT_TYPE_UNKNOWN)")),
 )
 o.member("VkMemoryToImageCopy", pHostPointer=Array(
     "host_copy_bytes(outer.dstImage, memoryRowLength, memoryImageHeight, imageExtent.width, imageExtent.height, "
@@ -112,24 +112,24 @@ o.member(
 o.member("VkCuLaunchInfoNVX VkCudaLaunchInfoNV", pParams=Array("paramCount"), pExtras=Array("extraCount"))
 o.member("VkOpticalFlowSessionCreatePrivateDataInfoNV", pPrivateData=Array("size"))
 o.member("VkDataGraphPipelineConstantARM", pConstantData=Array("tensor_bytes(pNext)"))
-o.member("VkImageCompressionControlEXT", pFixedRateFlags=only(
+o.member("VkImageCompressionControlEXT", pFixedRateFlags=Only(
     "flags == VK_IMAGE_COMPRESSION_FIXED_RATE_EXPLICIT_EXT", Array("compressionControlPlaneCount")
 ))  # fmt: skip
 o.member(
     "VkCommandBufferInheritanceViewportScissorInfoNV",
-    pViewportDepths=only("viewportScissor2D", Tree("viewportDepthCount")),
+    pViewportDepths=Only("viewportScissor2D", Tree("viewportDepthCount")),
 )
 o.table("layer_setting_bytes", {
     "VK_LAYER_SETTING_TYPE_BOOL32_EXT VK_LAYER_SETTING_TYPE_INT32_EXT": 4,
     "VK_LAYER_SETTING_TYPE_UINT32_EXT VK_LAYER_SETTING_TYPE_FLOAT32_EXT": 4,
 }, default=8)  # fmt: skip
 # Settings that are strings keep the strings' addresses only.
-o.member("VkLayerSettingEXT", pValues=only("1", Array("valueCount * layer_setting_bytes(type)")))
+o.member("VkLayerSettingEXT", pValues=Only("1", Array("valueCount * layer_setting_bytes(type)")))
 # The count stands in the parameter set that leads here, under two names; the codec has 7 sub-layers at most.
 o.member(
     "StdVideoH265HrdParameters",
-    pSubLayerHrdParametersNal=only(None, Tree("7")),
-    pSubLayerHrdParametersVcl=only(None, Tree("7")),
+    pSubLayerHrdParametersNal=Only(None, Tree("7")),
+    pSubLayerHrdParametersVcl=Only(None, Tree("7")),
 )
 
 # ---- pointers that count under a condition -----------------------------------------------------------------
@@ -144,33 +144,33 @@ o.table("descriptor_content", {
 })  # fmt: skip
 o.member(
     "VkWriteDescriptorSet",
-    pImageInfo=only("descriptor_content(descriptorType) == 1"),
-    pBufferInfo=only("descriptor_content(descriptorType) == 2"),
-    pTexelBufferView=only("descriptor_content(descriptorType) == 3"),
+    pImageInfo=Only("descriptor_content(descriptorType) == 1"),
+    pBufferInfo=Only("descriptor_content(descriptorType) == 2"),
+    pTexelBufferView=Only("descriptor_content(descriptorType) == 3"),
 )
 o.member(
     "VkDescriptorSetLayoutBinding",
-    pImmutableSamplers=only(
+    pImmutableSamplers=Only(
         "descriptorType == VK_DESCRIPTOR_TYPE_SAMPLER or descriptorType == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER"
     ),
 )
 o.member(
     "VkBufferCreateInfo VkImageCreateInfo VkPhysicalDeviceImageDrmFormatModifierInfoEXT VkTensorCreateInfoARM",
-    pQueueFamilyIndices=only("sharingMode == VK_SHARING_MODE_CONCURRENT"),
+    pQueueFamilyIndices=Only("sharingMode == VK_SHARING_MODE_CONCURRENT"),
 )
 o.member(
     "VkSwapchainCreateInfoKHR",
-    pQueueFamilyIndices=only("imageSharingMode == VK_SHARING_MODE_CONCURRENT"),
+    pQueueFamilyIndices=Only("imageSharingMode == VK_SHARING_MODE_CONCURRENT"),
 )
-o.member("VkCommandBufferBeginInfo", pInheritanceInfo=only("is_secondary(outer.commandBuffer)"))
-o.member("VkFramebufferCreateInfo", pAttachments=only("not flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT"))
+o.member("VkCommandBufferBeginInfo", pInheritanceInfo=Only("is_secondary(outer.commandBuffer)"))
+o.member("VkFramebufferCreateInfo", pAttachments=Only("not flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT"))
 # Valid, or NULL, or of the length 0: the registry only leaves the statement to the prose.
-o.member("VkRenderPassBeginInfo", pClearValues=only("1"))
-o.member("VkDeviceCreateInfo", ppEnabledLayerNames=only("1"))
-o.member("VkPipelineMultisampleStateCreateInfo", pSampleMask=only("1"))
-o.member("VkRenderingAreaInfo", pColorAttachmentFormats=only("1"))
-o.member("VkRenderingAttachmentLocationInfo", pColorAttachmentLocations=only("1"))
-o.member("VkCudaLaunchInfoNV", pParams=only("1", Array("paramCount")), pExtras=only("1", Array("extraCount")))
+o.member("VkRenderPassBeginInfo", pClearValues=Only("1"))
+o.member("VkDeviceCreateInfo", ppEnabledLayerNames=Only("1"))
+o.member("VkPipelineMultisampleStateCreateInfo", pSampleMask=Only("1"))
+o.member("VkRenderingAreaInfo", pColorAttachmentFormats=Only("1"))
+o.member("VkRenderingAttachmentLocationInfo", pColorAttachmentLocations=Only("1"))
+o.member("VkCudaLaunchInfoNV", pParams=Only("1", Array("paramCount")), pExtras=Only("1", Array("extraCount")))
 
 # ---- what a command is -------------------------------------------------------------------------------------
 
