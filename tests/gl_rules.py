@@ -62,12 +62,15 @@ def shader(s: Scene, source: str, stage: str = "GL_FRAGMENT_SHADER") -> Scene:
     return s.glCreateShader(stage, result=7).glShaderSource(7, 1, [source], None)
 
 
-def linked(s: Scene, program: int) -> Scene:
+def linked(s: Scene, program: int, *source: str, **places: int) -> Scene:
+    """A program of one vertex shader, which reads `gl_Vertex` where no source is given. `places` are bound."""
     one = 100 + program
-    s.glCreateShader("GL_VERTEX_SHADER", result=one).glShaderSource(one, 1, ["void main() {}"], None).glCompileShader(
-        one
-    )
-    return s.glCreateProgram(result=program).glAttachShader(program, one).glLinkProgram(program)
+    source = source or ("void main() { gl_Position = gl_Vertex; }",)
+    s.glCreateShader("GL_VERTEX_SHADER", result=one).glShaderSource(one, len(source), list(source), None)
+    s.glCompileShader(one).glCreateProgram(result=program).glAttachShader(program, one)
+    for name, place in places.items():
+        s.glBindAttribLocation(program, place, name)
+    return s.glLinkProgram(program)
 
 
 def target(s: Scene, framebuffer: int) -> Scene:

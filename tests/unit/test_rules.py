@@ -252,6 +252,38 @@ def test_arrays_that_the_program_does_not_read(
     assert found.verdict == ("finding" if finds else "pass"), found.reason
 
 
+@pytest.mark.parametrize(
+    ("sources", "places", "finds"),
+    [
+        (("attribute highp vec3 one;\n", "void main() {}"), {"one": 1}, False),
+        (("in vec3 one; in vec2 two; void main() {}",), {"one": 1, "two": 2}, False),
+        (("layout(location = 1) in vec3 one; void main() {}",), {}, False),
+        (("void main() {} // attribute vec3 zero;",), {}, False),
+        (("vec3 f(in vec3 a) { return a; } in vec3 one; void main() {}",), {"one": 1}, False),
+        (("#define attribute in\nattribute vec3 one; void main() {}",), {"one": 1}, False),
+        (("in vec3 zero; void main() {}",), {"zero": 0}, True),
+        (("layout(location = 0) in vec3 zero; void main() {}",), {}, True),
+        (("in vec3 one; in vec3 open; void main() {}",), {"one": 1}, True),  # the driver chooses the other place
+        (("in vec3 one, open; void main() {}",), {"one": 1}, True),
+        (("in vec3 one[2]; void main() {}",), {"one": 1}, True),
+        (("#define READ in\nREAD vec3 zero; void main() {}",), {}, True),
+        (("void main() { gl_Position = gl_Vertex; }",), {}, True),  # place 0 is its own
+        (("attribute mat2 zero; void main() {}",), {"zero": 0}, True),
+    ],
+)
+def test_arrays_that_the_shader_does_not_declare(
+    sources: tuple[str, ...], places: dict[str, int], finds: bool, tmp_path: Path
+):
+    """Buffer 5 is too small for array 0. Where shaders and glBindAttribLocation leave a place open, it may be 0."""
+
+    def start(s: Scene) -> None:
+        vertices(linked(s, 3, *sources, **places).glUseProgram(3), 0)
+
+    with open_trace(each(lambda s, i: draw(s, 4), start=start, count=2).write(tmp_path / "x.dtap")) as trace:
+        found = judge(trace, "vertices-past-end")
+    assert found.verdict == ("finding" if finds else "pass"), found.reason
+
+
 def test_indices_of_instances_in_place_of_vertices(tmp_path: Path):
     def start(s: Scene) -> None:
         vertices(s, 0).glVertexAttribDivisor(0, 1)

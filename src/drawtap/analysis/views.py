@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from drawtap.analysis import attributes
 from drawtap.analysis.indices import INDEX_ENDS
 from drawtap.trace.snapshot import Computed
 
@@ -334,6 +335,7 @@ VIEWS: Mapping[str, str | Computed] = {
     "attribute_pointers": _ATTRIBUTE_POINTER,
     "attribute_toggles": _ATTRIBUTE_TOGGLE,
     "attribute_divisors": _ATTRIBUTE_DIVISOR,
+    **attributes.VIEWS,
     "made_current": _MADE_CURRENT,
     "lives": _LIFE,
     "uniforms": _UNIFORM,

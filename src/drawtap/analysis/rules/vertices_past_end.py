@@ -13,9 +13,8 @@ def vertices_past_end() -> str:
     Known content was uploaded, changed in part, written through a mapping, or copied from another such buffer. An
     attribute with a divisor (glVertexAttribDivisor) is checked by the draw's instances. The rule leaves out
     enabled arrays that the draw's program does not read, if the recording has the places of all its attributes.
+    Queries of the program tell these, or its shaders and glBindAttribLocation.
     """
-    # The recording tells the attributes of a program with one link and with queries for all names, types and places.
-    # Matrices take the places behind theirs, too.
     return """
 WITH elements AS (
     SELECT e.*, d.index_buffer AS buffer, d.instances, g.share_group
@@ -39,31 +38,14 @@ WITH elements AS (
         FROM "glDrawArraysInstanced" n WHERE n.count > 0 AND n.instancecount > 0
     UNION ALL SELECT r.seq, r.frame, r.context, r."end"::BIGINT, 1 FROM "glDrawRangeElements" r WHERE r.count > 0
     UNION ALL SELECT x.seq, x.frame, x.context, x.last, x.instances FROM indexed x WHERE x.last >= 0
-), named AS (
-    SELECT n.program, n.name, l.location, n.size * CASE WHEN n.type IN (35674, 35685, 35686) THEN 2
-        WHEN n.type IN (35675, 35687, 35688) THEN 3 WHEN n.type IN (35676, 35689, 35690) THEN 4 ELSE 1 END AS taken
-    FROM (SELECT DISTINCT a.program, a.name, regexp_extract(a.type::VARCHAR, '[0-9]+')::BIGINT AS type,
-              regexp_extract(a.size::VARCHAR, '[0-9]+')::BIGINT AS size
-          FROM "glGetActiveAttrib" a WHERE a.type IS NOT NULL AND a.size IS NOT NULL) n
-    JOIN (SELECT DISTINCT o.program, o.name, o.result AS location FROM "glGetAttribLocation" o WHERE o.result >= 0) l
-      ON l.program = n.program AND l.name = n.name
-    JOIN (SELECT k.program FROM "glLinkProgram" k GROUP BY k.program HAVING count(*) = 1) once
-      ON once.program = n.program
-), told AS (
-    SELECT c.program
-    FROM (SELECT g.program, max_by(('0x' || substr(hex(g.params_data), 1, 2))::INTEGER, g.seq) AS active
-          FROM "glGetProgramiv" g WHERE g.pname_value = 35721 AND g.params_data IS NOT NULL
-          GROUP BY g.program) c
-    JOIN (SELECT n.program, count(*) AS named FROM named n GROUP BY n.program) n ON n.program = c.program
-    WHERE n.named = c.active
 ), reads AS (
     SELECT e.seq, e.frame, e.context, e.last, e.instances, i.index, coalesce(v.vertex_array, 0) AS vertex_array,
            g.share_group
     FROM ends e JOIN (SELECT DISTINCT p.context, p.index FROM attribute_pointers p) i ON i.context = e.context
     JOIN contexts g ON g.context = e.context JOIN draws d ON d.seq = e.seq
     ASOF LEFT JOIN vertex_array_bindings v ON v.context = e.context AND v.seq <= e.seq
-    WHERE NOT EXISTS (FROM told k WHERE k.program = d.program)
-       OR EXISTS (SELECT 1 FROM named n WHERE n.program = d.program
+    WHERE NOT EXISTS (FROM attribute_places k WHERE k.program = d.program)
+       OR EXISTS (SELECT 1 FROM attribute_places n WHERE n.program = d.program
                   AND i.index BETWEEN n.location AND n.location + n.taken - 1)
 ), pointed AS (
     SELECT r.*, p.buffer, p.start + p.bytes + p.stride
