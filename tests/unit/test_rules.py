@@ -30,6 +30,7 @@ from gl_rules import (
     vertices,
 )
 from scene import Scene
+from vulkan_scene import CB, VulkanScene
 from writer import Data, i32
 
 CASES = {**vulkan_rules.CASES, **gl_rules.CASES}
@@ -212,6 +213,47 @@ def test_instances_in_place_of_vertices(
         found = judge(trace, "vertices-past-end")
     assert found.verdict == ("finding" if said else "pass"), found.reason
     assert said is None or found.evidence[0].what == said
+
+
+TURN = ("glRotatef", 5.0, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("calls", "verdict"),
+    [
+        ([TURN], "pass"),
+        ([("glLoadIdentity",), TURN], "finding"),
+        ([("glPushMatrix",), TURN, ("glPopMatrix",)], "finding"),
+        ([("glPushMatrix",), ("glLoadIdentity",), ("glPopMatrix",), TURN], "pass"),
+        ([("glMatrixMode", 0x1701), ("glLoadIdentity",), ("glMatrixMode", 0x1700), TURN], "pass"),
+        ([("glAccum", 0x0100, 0.5)], "pass"),
+        ([("glBeginTransformFeedback", 4), ("glEndTransformFeedback",)], "pass"),
+        ([("glDispatchCompute", 1, 1, 1)], "pass"),
+    ],
+)
+def test_frames_that_build_on_the_one_before_are_not_unchanged(
+    calls: list[tuple[object, ...]], verdict: str, tmp_path: Path
+):
+    """The same calls turn an object on and on where nothing resets its matrix."""
+
+    def frame(s: Scene, i: int) -> Scene:
+        for name, *values in calls:
+            getattr(s, str(name))(*values)
+        return draw(s)
+
+    with open_trace(each(frame).write(tmp_path / "x.dtap")) as trace:
+        assert judge(trace, "unchanged-frames").verdict == verdict
+
+
+@pytest.mark.parametrize("dispatches", [0, 1])
+def test_frames_of_vulkan_that_compute_are_not_unchanged(dispatches: int, tmp_path: Path):
+    def commands(s: VulkanScene) -> None:
+        vulkan_rules.draws(s)
+        for _ in range(dispatches):
+            s.vkCmdDispatch(CB, 1, 1, 1)
+
+    with open_trace(vulkan_rules.frames(commands).write(tmp_path / "x.dtap")) as trace:
+        assert judge(trace, "unchanged-frames").verdict == ("pass" if dispatches else "finding")
 
 
 GL_FLOAT, GL_FLOAT_MAT2 = 0x1406, 0x8B5A
