@@ -517,6 +517,38 @@ while not os.path.exists({str(child)!r}): time.sleep(0.01)
     assert "eglGetError" in run_drawtap("list", trace).stdout
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_recording_of_a_child_that_still_draws(tmp_path: Path, number: signal.Signals) -> None:
+    trace, numbers = tmp_path / "t.dtap", tmp_path / "numbers"
+    program = f"""
+import ctypes, os, time
+egl, program = ctypes.CDLL("libEGL.so.1"), os.getpid()
+if os.fork(): os._exit(0)
+os.close(2)
+egl.eglGetError()
+open({str(numbers) + "~"!r}, "w").write(f"{{program}} {{os.getpid()}}")
+os.rename({str(numbers) + "~"!r}, {str(numbers)!r})
+while True: egl.eglGetError(); time.sleep(0.01)
+"""
+    command = [sys.executable, "-m", "drawtap", "record", "-o", str(trace), "--", sys.executable, "-c", program]
+    heard = functools.partial(signal.signal, number, signal.SIG_DFL)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heard) as recorder:
+        while not numbers.exists():
+            time.sleep(0.05)
+        ended, child = numbers.read_text().split()
+        while Path("/proc", ended).exists():
+            time.sleep(0.05)
+        time.sleep(0.5)  # until drawtap has its handlers for the children
+        recorder.send_signal(number)
+        try:
+            _, said = recorder.communicate(timeout=20)
+        finally:
+            os.kill(int(child), signal.SIGKILL)
+    assert recorder.returncode == 128 + number, said
+    assert re.search(rf"process {child} \(.+\): it still ran when the recording was ended", said), said
+    assert "eglGetError" in run_drawtap("list", trace).stdout
+
+
 def test_a_name_that_another_recording_took_is_said_and_left(killed: Killed) -> None:
     killed.trace.unlink(missing_ok=True)
     script = f'cp "$0" {killed.trace}; exec "$@"'

@@ -11,7 +11,7 @@ import select
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socketpair
@@ -147,16 +147,16 @@ class Drainer:
         self._watched = pid
         self._tell(_wish("watch", pid=pid, until_input_ends=True))
 
-    def finish(self, status: int, late: Callable[[], None]) -> None:
+    def finish(self, status: int, late: Callable[[], None], is_to_end: Callable[[], bool]) -> None:
         """Tell how the program ended and wait until the file is whole, as long as the drainer is at work.
 
-        New processes are taken in until `late` returns.
+        New processes are taken in until `late` returns. Where `is_to_end`, children are recorded no longer.
         """
         wish = _wish("signal", value=-status) if status < 0 else _wish("exit", value=status)
         self._tell(wish)
         late()
         self._close_input()
-        if not self._wait_while_it_works():
+        if not self._wait_while_it_works(is_to_end):
             self._give_up()
             return
         self._reader.join(timeout=5)
@@ -164,21 +164,31 @@ class Drainer:
         if (self._process.returncode or 0) > 0:
             self.messages.append(f"the recorder's process ended with status {self._process.returncode}")
 
-    def _wait_while_it_works(self) -> bool:
+    def _wait_while_it_works(self, is_to_end: Callable[[], bool]) -> bool:
         """Wait for the drainer to end, and end one that is stopped; False: it cannot even be ended now.
 
         Between two looks nothing is counted: this process may have been stopped as well.
         """
-        still, before = 0, None
+        still, before, told = 0, None, False
         while still < _STOPPED_SECONDS / _LOOK_SECONDS:
             try:
                 self._process.wait(timeout=_LOOK_SECONDS)
                 return True
             except subprocess.TimeoutExpired:
+                if is_to_end() and not told:
+                    self.refused += [f"{which}: it still ran when the recording was ended" for which in self._alive()]
+                    self._process.terminate()
+                    told = True
                 now = (self.pools.beats(), _switches(self._process.pid))
                 still, before = still + 1 if now == before else 0, now
         self._stood_still = True
         return self._end_within(0)
+
+    def _alive(self) -> Iterator[str]:
+        for pid in sorted(self.pids):
+            with contextlib.suppress(OSError):
+                Path(f"/proc/{pid}/exe").readlink()  # a process that has ended has none
+                yield f"process {pid} ({Path(f'/proc/{pid}/comm').read_text(errors='replace').strip()})"
 
     def _give_up(self) -> None:
         # It goes on where it was once it can, and is ended then: nobody else may write to its file before.
