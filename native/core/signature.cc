@@ -121,6 +121,8 @@ class Signatures::Parsing {
   void member(std::string_view line, const Parts& part);
   void structure(std::string_view line, const Parts& part);
 
+  void wrong() { ++wrong_; }
+
   Signatures& to_;
   const size_t first_;  // of the functions that this text brings
   size_t wrong_ = 0;
@@ -135,10 +137,8 @@ void Signatures::Parsing::function(std::string_view line, const Parts& part) {
   unsigned id = 0;
   Function f;
   if (part.size() < 8 || !number(part[1], id) || id >= to_.by_id_.size() || !number(part[4], f.w8) ||
-      !number(part[5], f.w4) || f.w8 > 255 || f.w4 > 255 || part[3].empty()) {
-    ++wrong_;
-    return;
-  }
+      !number(part[5], f.w4) || f.w8 > 255 || f.w4 > 255 || part[3].empty())
+    return wrong();
   if (to_.by_id_[id] >= 0) return;
   f.id = static_cast<uint16_t>(id);
   f.api = part[2], f.name = part[3], f.flag_text = dashless(part[6]), f.provided_by = dashless(part[7]);
@@ -161,20 +161,15 @@ void Signatures::Parsing::value(std::string_view line, const Parts& part) {
   bool bare = part.size() >= 4 + o && part[3 + o] == "-";  // only its content is there, if a D says so
   const Kind* kind = part.size() < 4 + o ? nullptr : meaning_of(KINDS, part[2 + o]);
   if (!kind || (!bare && (!slot(part[3 + o], f.wide, f.slot) ||
-                          static_cast<uint32_t>(f.slot) >= (f.wide ? function_->w8 : function_->w4)))) {
-    ++wrong_;
-    return;
-  }
+                          static_cast<uint32_t>(f.slot) >= (f.wide ? function_->w8 : function_->w4))))
+    return wrong();
   f.kind = *kind;
   f.name = o ? std::string(part[1]) : "result";
   f.ctype = part[1 + o], f.kind_name = part[2 + o];
   if (part.size() > 4 + o) f.group_name = dashless(part[4 + o]);
   if (part.size() > 5 + o) f.object_class = dashless(part[5 + o]);
   if (o) {
-    if (function_->params.size() >= 255) {
-      ++wrong_;
-      return;
-    }
+    if (function_->params.size() >= 255) return wrong();
     function_->params.push_back(std::move(f));
     field_ = &function_->params.back();
   } else {
@@ -188,10 +183,8 @@ void Signatures::Parsing::content(std::string_view line, const Parts& part) {
   function_->text.append(line).push_back('\n');
   bool wide = false;
   int at = -1;
-  if (part.size() < 4 || !slot(part[1], wide, at) || !wide || static_cast<uint32_t>(at) >= function_->w8) {
-    ++wrong_;
-    return;
-  }
+  if (part.size() < 4 || !slot(part[1], wide, at) || !wide || static_cast<uint32_t>(at) >= function_->w8)
+    return wrong();
   field_->data_slot = at;
   if (field_->wide && field_->slot == at) field_->slot = -1;  // the descriptor stands in place of the address
   field_->element_name = part[2];
@@ -219,10 +212,7 @@ void Signatures::Parsing::structure(std::string_view line, const Parts& part) {
 
 void Signatures::Parsing::group(std::string_view line, const Parts& part) {
   function_ = nullptr, field_ = nullptr, group_ = nullptr, structure_ = false;
-  if (part.size() < 3 || to_.groups.size() >= MOST_GROUPS) {
-    ++wrong_;
-    return;
-  }
+  if (part.size() < 3 || to_.groups.size() >= MOST_GROUPS) return wrong();
   if (!to_.group_by_name_.emplace(std::string(part[1]), static_cast<int>(to_.groups.size())).second) return;
   to_.groups.emplace_back();
   group_ = &to_.groups.back();
@@ -235,10 +225,8 @@ void Signatures::Parsing::member(std::string_view line, const Parts& part) {
   if (!group_) return;
   int64_t value = 0;
   uint64_t large = 0;
-  if (part.size() < 3 || (!number(part[2], value) && !number(part[2], large)) || to_.members_ >= MOST_MEMBERS) {
-    ++wrong_;
-    return;
-  }
+  if (part.size() < 3 || (!number(part[2], value) && !number(part[2], large)) || to_.members_ >= MOST_MEMBERS)
+    return wrong();
   ++to_.members_;
   if (large) value = static_cast<int64_t>(large);
   group_->by_value.emplace(value, static_cast<uint32_t>(group_->members.size()));

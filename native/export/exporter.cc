@@ -339,10 +339,7 @@ void Exporter::perform(const Call& call) {
     if (!collecting_ && !(f.flags & FLAG_LEAVES_NOTHING)) ++left_out_[f.name];
     return;
   }
-  if (collecting_) {
-    collect(call, i);
-    return;
-  }
+  if (collecting_) return collect(call, i);
   if (f.api == "gl" || i.swap) switch_to(call.thread);
   if (i.vector || i.swap) switch_to_vector(call.thread);
   ThreadState& t = threads_[call.thread];

@@ -127,10 +127,8 @@ std::string Import::made_value(const Call& call, int32_t at, uint16_t* w8, uint1
 
 void Import::plan_made(Plan& plan, const Call& call, const ListSig& sig) {
   plan.made = true;
-  if (unknown_ >= MOST_UNKNOWN_FUNCTIONS || next_id_ >= DT_FN_FIRST_TAP) {
-    note("calls of unknown functions left out: there are more of them than a trace can have");
-    return;
-  }
+  if (unknown_ >= MOST_UNKNOWN_FUNCTIONS || next_id_ >= DT_FN_FIRST_TAP)
+    return note("calls of unknown functions left out: there are more of them than a trace can have");
   unknown_++;
   uint16_t w8 = 0, w4 = 0;
   std::string groups, lines;

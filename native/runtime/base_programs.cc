@@ -282,10 +282,7 @@ void Base::take_program(uint32_t name) {
   uint32_t shaders[MOST_SHADERS];
   d.glGetProgramiv(name, GL_LINK_STATUS, &linked);
   d.glGetAttachedShaders(name, MOST_SHADERS, &count, shaders);
-  if (!linked) {
-    tell_result(name, driver::glCreateProgram);
-    return;
-  }
+  if (!linked) return tell_result(name, driver::glCreateProgram);
   bool sources = count > 0;
   for (int32_t i = 0; i < count; i++) {
     const int32_t bytes_here = asked(d.glGetShaderiv, shaders[i], GL_SHADER_SOURCE_LENGTH);

@@ -216,10 +216,7 @@ void look_for_manager(uint64_t now, uint32_t kind) {
   for (uint32_t i = 0; i < g.path_count && fd < 0; i++) fd = connect_to(g.path = g.paths[i]);
   if (fd < 0) return;
   g.socket.keep(fd);
-  if (!make_stats() || !g.stats_fd.is_ours() || !say_hello(kind)) {
-    leave(now);
-    return;
-  }
+  if (!make_stats() || !g.stats_fd.is_ours() || !say_hello(kind)) return leave(now);
   g.greeted_ns = now;
   __atomic_store_n(&g.state, (uint32_t)GREETED, __ATOMIC_RELEASE);
 }

@@ -140,15 +140,9 @@ class CtfLane : public Lane {
         default: column->value(load<uint64_t>(from)); return;
       }
     }
-    if (f.kind == op_text) {
-      out.text(put.column, until_nul(from, f.count));
-      return;
-    }
+    if (f.kind == op_text) return out.text(put.column, until_nul(from, f.count));
     uint64_t v = load_bytes(from, f.width, f.flags & flag_big);
-    if (f.kind == op_real) {
-      out.real(put.column, real_of(v, f.width));
-      return;
-    }
+    if (f.kind == op_real) return out.real(put.column, real_of(v, f.width));
     if (f.flags & flag_signed) v = extend_sign(v, f.width * 8u);
     out.integer(put.column, v, f.flags & flag_signed);
   }

@@ -305,10 +305,7 @@ void Trace::note(Problem problem) {
   // Every pass over the trace meets the same problems.
   for (auto& p : noted.kept)
     if (p.text == problem.text && p.begin == problem.begin && p.end == problem.end) return;
-  if (noted.kept.size() < k_kept_problems) {
-    noted.kept.push_back(std::move(problem));
-    return;
-  }
+  if (noted.kept.size() < k_kept_problems) return noted.kept.push_back(std::move(problem));
   if (scanned_) return;
   ++noted.more;
   noted.rest.count += problem.count;

@@ -224,10 +224,7 @@ void split_fences(std::vector<Pair>& out) {
 
 void pairs_of(View name, View args, std::vector<Pair>& out) {
   out.clear();
-  if (name == "print" || name == "function" || name == "tracing_mark_write") {
-    out.push_back({"buf", args});
-    return;
-  }
+  if (name == "print" || name == "function" || name == "tracing_mark_write") return out.push_back({"buf", args});
   // `key=value`: a value goes on until the next key.
   size_t key_at = View::npos, equals = View::npos;
   auto close_pair = [&](size_t end) {

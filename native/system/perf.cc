@@ -296,22 +296,15 @@ class Perf : public IndexedTrace {
   void add_sample(const uint8_t* at) {
     Sample s;
     const Attribute* a = sample(at, &s);
-    if (!a) {
-      note({"corrupt", "data", "a sample cannot be read"});
-      return;
-    }
+    if (!a) return note({"corrupt", "data", "a sample cannot be read"});
     int cls = a->cls;
     uint64_t type;
     if (cls < 0) {
-      if (!s.raw || !events.type_of(s.raw, s.raw_size, &type)) {
-        note({"corrupt", "data", "a sample of a tracepoint has no record"});
-        return;
-      }
+      if (!s.raw || !events.type_of(s.raw, s.raw_size, &type))
+        return note({"corrupt", "data", "a sample of a tracepoint has no record"});
       cls = events.class_of(type);
-      if (cls < 0) {
-        note({"unknown", "data", "events of the type " + std::to_string(type) + " are not described"});
-        return;
-      }
+      if (cls < 0)
+        return note({"unknown", "data", "events of the type " + std::to_string(type) + " are not described"});
     }
     size_t lane = s.cpu >= 0 && s.cpu < 65536 ? static_cast<size_t>(s.cpu) : 0;
     if (places.size() <= lane) places.resize(lane + 1);

@@ -43,14 +43,8 @@ class Perfetto : public IndexedTrace {
 
   void emit_at(Output& out, const Place& place) override {
     if (place.cpu >= 0) out.base(base_cpu, place.cpu);
-    if (place.at & k_compact) {
-      emit_compact(out, place);
-      return;
-    }
-    if (place.at & k_gpu) {
-      gpu_.emit(out, place.at & ~k_gpu, [this](int64_t pid) { return process(pid); });
-      return;
-    }
+    if (place.at & k_compact) return emit_compact(out, place);
+    if (place.at & k_gpu) return gpu_.emit(out, place.at & ~k_gpu, [this](int64_t pid) { return process(pid); });
     Proto outer(message_at(place.at));
     View body;
     bool generic = false;
@@ -277,10 +271,7 @@ class Perfetto : public IndexedTrace {
         body = p.bytes;
       }
     }
-    if (p.cut || t < 0 || !number) {
-      note({"corrupt", "bundles", "an event cannot be read"});
-      return;
-    }
+    if (p.cut || t < 0 || !number) return note({"corrupt", "bundles", "an event cannot be read"});
     uint32_t cls;
     auto known = events_.find(number);
     if (number == k_generic) {
@@ -466,10 +457,7 @@ class Perfetto : public IndexedTrace {
   void thread(Output& out, int64_t tid) {
     if (tid < 0) return;
     out.base(base_tid, tid);
-    if (!tid) {
-      out.comm("swapper");
-      return;
-    }
+    if (!tid) return out.comm("swapper");
     auto it = threads_.find(tid);
     if (it == threads_.end()) return;
     if (it->second.second >= 0) out.base(base_pid, it->second.second);

@@ -177,10 +177,7 @@ class ThreadPass : public BatchSource {
   }
 
   void step() {
-    if (!has_switch_ && !has_wake_) {
-      finish();
-      return;
-    }
+    if (!has_switch_ && !has_wake_) return finish();
     const bool is_wake = has_wake_ && (!has_switch_ || wake_t_ < switch_t_);
     const int64_t t = is_wake ? wake_t_ : switch_t_;
     if (t < now_) {
