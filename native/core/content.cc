@@ -1,6 +1,7 @@
 #include "content.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -193,8 +194,7 @@ std::vector<uint32_t> list_names(std::string_view bytes, uint64_t type, uint64_t
       if (type == GL_BYTE) v = static_cast<uint32_t>(static_cast<int8_t>(v));
       if (type == GL_SHORT) v = static_cast<uint32_t>(static_cast<int16_t>(v));
       if (type == GL_FLOAT) {
-        float number;
-        memcpy(&number, &v, 4);
+        const auto number = std::bit_cast<float>(v);
         v = number >= 0 && number < 4294967296.f ? static_cast<uint32_t>(number) : 0;
       }
     }
@@ -488,9 +488,7 @@ class ChunkWalk {
   static uint64_t segments_of(const Rule& rule, const Arguments& args) {
     const uint64_t mode = args.value(rule.mode);
     if (rule.angle) {  // a piece for each half of an ellipse, and what closes a chord or a pie
-      const auto bits = static_cast<uint32_t>(args.value(rule.angle));
-      float extent;
-      memcpy(&extent, &bits, 4);
+      const auto extent = std::bit_cast<float>(static_cast<uint32_t>(args.value(rule.angle)));
       const double pieces = std::ceil(std::fabs(static_cast<double>(extent)) / 180);
       return rule.segments + (pieces >= 1 && pieces < 1 << 20 ? static_cast<uint64_t>(pieces) : 1) +
              (mode == VGU_ARC_CHORD ? 1

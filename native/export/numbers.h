@@ -1,6 +1,7 @@
 // Numbers as C literals, and the names of constants.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -42,13 +43,11 @@ inline std::string real(double v, bool single) {
   return single ? out + "f" : out;
 }
 inline std::string f32_text(uint32_t bits) {
-  float v;
-  memcpy(&v, &bits, 4);
+  const auto v = std::bit_cast<float>(bits);
   return std::isfinite(v) ? real(static_cast<double>(v), true) : "float_of(" + hex(bits) + "u)";
 }
 inline std::string f64_text(uint64_t bits) {
-  double v;
-  memcpy(&v, &bits, 8);
+  const auto v = std::bit_cast<double>(bits);
   return std::isfinite(v) ? real(v, false) : "double_of(" + hex(bits, true) + ")";
 }
 

@@ -147,18 +147,6 @@ class CtfLane : public Lane {
     out.integer(put.column, v, f.flags & flag_signed);
   }
 
-  static double real_of(uint64_t v, unsigned bytes) {
-    if (bytes == 4) {
-      auto bits = static_cast<uint32_t>(v);
-      float f;
-      memcpy(&f, &bits, 4);
-      return f;
-    }
-    double d;
-    memcpy(&d, &v, 8);
-    return d;
-  }
-
   void flat_vars(const Event& e, const uint8_t* from) {
     for (auto& f : e.flat) {
       if (f.var < 0) continue;

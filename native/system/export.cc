@@ -1,5 +1,6 @@
 #include "export.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <queue>
@@ -126,11 +127,7 @@ class Message {
     varint(field << 3 | 1);
     bytes_.append(reinterpret_cast<const char*>(&v), 8);
   }
-  void real(uint32_t field, double v) {
-    uint64_t bits;
-    memcpy(&bits, &v, 8);
-    fixed(field, bits);
-  }
+  void real(uint32_t field, double v) { fixed(field, std::bit_cast<uint64_t>(v)); }
   void text(uint32_t field, std::string_view s) {
     varint(field << 3 | 2);
     varint(s.size());

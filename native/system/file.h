@@ -1,9 +1,10 @@
-// A file in memory. Empty files are empty, not errors.
+// A file in memory, and what is compressed in one. Empty files are empty, not errors.
 #pragma once
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -57,5 +58,22 @@ class File {
   void* at_ = nullptr;
   size_t size_ = 0;
 };
+
+constexpr size_t MOST_UNPACKED = size_t{1} << 30;
+
+// Appends what a part of a zstd stream holds, up to a limit. Returns why it cannot be read, else nothing.
+inline std::string unpack_zstd(ZSTD_DStream* stream, std::string_view part, std::string& to) {
+  constexpr size_t STEP = 1 << 16;
+  ZSTD_inBuffer in{part.data(), part.size(), 0};
+  for (ZSTD_outBuffer out{nullptr, 0, 0}; (in.pos < in.size || out.pos == out.size) && to.size() < MOST_UNPACKED;) {
+    const size_t before = to.size();
+    to.resize(before + STEP);
+    out = {to.data() + before, STEP, 0};
+    const size_t code = ZSTD_decompressStream(stream, &out, &in);
+    to.resize(before + out.pos);
+    if (ZSTD_isError(code)) return ZSTD_getErrorName(code);
+  }
+  return {};
+}
 
 }  // namespace dt::kernel

@@ -1,5 +1,6 @@
 // Kernel traces of any format: event classes, lanes in order of time, and rows for those who ask.
 #pragma once
+#include <bit>
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -221,6 +222,10 @@ inline uint64_t extend_sign(uint64_t v, unsigned bits) {
   uint64_t sign = uint64_t{1} << (bits - 1);
   v &= (uint64_t{1} << bits) - 1;
   return (v ^ sign) - sign;
+}
+inline double real_of(uint64_t bits, unsigned bytes) {
+  return bytes == 4 ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)))
+                    : std::bit_cast<double>(bits);
 }
 inline std::string_view until_nul(const uint8_t* at, size_t n) {
   const void* end = n ? memchr(at, 0, n) : nullptr;

@@ -6,9 +6,8 @@
 //   without a record of a tracepoint (-1: none)
 // - ids: count, each one
 // - path, where the records begin, number of bytes (0: to the end)
-#include <zstd.h>
-
 #include <deque>
+#include <utility>
 
 #include "indexed.h"
 #include "raw.h"
@@ -137,34 +136,15 @@ class Perf : public IndexedTrace {
       p += n;
       return from;
     };
-    if (type & s_identifier && !take(8)) return nullptr;
-    if (type & s_ip) {
+    for (uint64_t bit : {s_identifier, s_ip, s_tid, s_time, s_addr, s_id, s_stream, s_cpu, s_period}) {
+      if (!(type & bit)) continue;
       auto* from = take(8);
       if (!from) return nullptr;
-      out->ip = u64(from);
-    }
-    if (type & s_tid) {
-      auto* from = take(8);
-      if (!from) return nullptr;
-      out->pid = static_cast<int32_t>(u32(from));
-      out->tid = static_cast<int32_t>(u32(from + 4));
-    }
-    if (type & s_time) {
-      auto* from = take(8);
-      if (!from) return nullptr;
-      out->t = static_cast<int64_t>(u64(from));
-    }
-    for (uint64_t bit : {s_addr, s_id, s_stream})
-      if (type & bit && !take(8)) return nullptr;
-    if (type & s_cpu) {
-      auto* from = take(8);
-      if (!from) return nullptr;
-      out->cpu = static_cast<int32_t>(u32(from));
-    }
-    if (type & s_period) {
-      auto* from = take(8);
-      if (!from) return nullptr;
-      out->period = u64(from);
+      if (bit == s_ip) out->ip = u64(from);
+      if (bit == s_tid) out->pid = static_cast<int32_t>(u32(from)), out->tid = static_cast<int32_t>(u32(from + 4));
+      if (bit == s_time) out->t = static_cast<int64_t>(u64(from));
+      if (bit == s_cpu) out->cpu = static_cast<int32_t>(u32(from));
+      if (bit == s_period) out->period = u64(from);
     }
     if (type & s_read && !skip_read(a->read_format, take)) return nullptr;
     if (type & s_callchain) {
@@ -316,27 +296,16 @@ class Perf : public IndexedTrace {
       stream_ = ZSTD_createDStream();
       ZSTD_initDStream(stream_);
     }
-    ZSTD_inBuffer in{from, n, 0};
-    std::vector<uint8_t> plain = std::move(rest_);
-    rest_.clear();
-    std::vector<uint8_t> piece(ZSTD_DStreamOutSize());
-    for (;;) {
-      ZSTD_outBuffer out{piece.data(), piece.size(), 0};
-      size_t code = ZSTD_decompressStream(stream_, &out, &in);
-      if (ZSTD_isError(code)) {
-        note(
-            {"corrupt", "data", std::string("a compressed record cannot be decompressed: ") + ZSTD_getErrorName(code)});
-        ZSTD_initDStream(stream_);
-        break;
-      }
-      plain.insert(plain.end(), piece.begin(), piece.begin() + static_cast<ptrdiff_t>(out.pos));
-      if (in.pos == in.size && out.pos < out.size) break;
-      if (plain.size() > size_t{1} << 30) break;
+    std::string plain = std::exchange(rest_, {});
+    const std::string why = unpack_zstd(stream_, {reinterpret_cast<const char*>(from), n}, plain);
+    if (!why.empty()) {
+      note({"corrupt", "data", "a compressed record cannot be decompressed: " + why});
+      ZSTD_initDStream(stream_);
     }
     plain_.push_back(std::move(plain));
-    auto& kept = plain_.back();
-    size_t left = records(kept.data(), kept.data() + kept.size(), false);
-    rest_.assign(kept.end() - static_cast<ptrdiff_t>(left), kept.end());
+    auto* begin = reinterpret_cast<const uint8_t*>(plain_.back().data());
+    size_t left = records(begin, begin + plain_.back().size(), false);
+    rest_ = plain_.back().substr(plain_.back().size() - left);
   }
 
   bool big_ = false;
@@ -345,8 +314,8 @@ class Perf : public IndexedTrace {
   std::unique_ptr<File> file_;
   std::unordered_map<int64_t, std::vector<std::pair<int64_t, std::string>>> comms_;
   ZSTD_DStream* stream_ = nullptr;
-  std::vector<uint8_t> rest_;
-  std::deque<std::vector<uint8_t>> plain_;
+  std::string rest_;
+  std::deque<std::string> plain_;
 };
 
 }  // namespace

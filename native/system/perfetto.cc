@@ -3,7 +3,6 @@
 // The plan: classes (Trace::read_classes); events: count; each number in FtraceEvent, class, fields: count; each
 // number, whether its integer is zigzag coded. Fields stand in the order of the class's. path
 #include <zlib.h>
-#include <zstd.h>
 
 #include <deque>
 
@@ -121,13 +120,12 @@ class Perfetto : public IndexedTrace {
 
   void compressed(View data, bool zstd, int depth) {
     std::string plain;
-    std::string why = zstd ? unpack_zstd(data, plain) : unpack_zlib(data, plain);
+    const std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(), ZSTD_freeDStream);
+    std::string why = zstd ? unpack_zstd(stream.get(), data, plain) : unpack_zlib(data, plain);
     if (!why.empty()) note({"corrupt", "packets", "compressed packets: " + why});
     plain_.push_back(std::move(plain));
     packets(plain_.back(), depth + 1);
   }
-
-  static constexpr size_t k_largest = size_t{1} << 30;
 
   static std::string unpack_zlib(View data, std::string& out) {
     z_stream z{};
@@ -135,7 +133,7 @@ class Perfetto : public IndexedTrace {
     z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));
     z.avail_in = static_cast<uInt>(data.size());
     int code = Z_OK;
-    while (code == Z_OK && out.size() < k_largest) {
+    while (code == Z_OK && out.size() < MOST_UNPACKED) {
       size_t have = out.size();
       out.resize(have + 65536);
       z.next_out = reinterpret_cast<Bytef*>(out.data() + have);
@@ -146,25 +144,6 @@ class Perfetto : public IndexedTrace {
     inflateEnd(&z);
     return code == Z_STREAM_END ? "" : "they are broken";
   }
-  static std::string unpack_zstd(View data, std::string& out) {
-    ZSTD_DStream* z = ZSTD_createDStream();
-    ZSTD_inBuffer in{data.data(), data.size(), 0};
-    std::string why;
-    while (in.pos < in.size && out.size() < k_largest) {
-      size_t have = out.size();
-      out.resize(have + 65536);
-      ZSTD_outBuffer to{out.data() + have, 65536, 0};
-      size_t code = ZSTD_decompressStream(z, &to, &in);
-      out.resize(have + to.pos);
-      if (ZSTD_isError(code)) {
-        why = ZSTD_getErrorName(code);
-        break;
-      }
-    }
-    ZSTD_freeDStream(z);
-    return why;
-  }
-
   void tree(View data) {
     Proto p(data);
     while (p.next()) {
@@ -477,19 +456,7 @@ class Perfetto : public IndexedTrace {
         out.text(column, p.bytes);
       return;
     }
-    if (type == Type::f64 || type == Type::f32) {
-      double d = 0;
-      if (p.wire == 1) {
-        memcpy(&d, &p.value, 8);
-      } else {
-        auto bits = static_cast<uint32_t>(p.value);
-        float f;
-        memcpy(&f, &bits, 4);
-        d = static_cast<double>(f);
-      }
-      out.real(column, d);
-      return;
-    }
+    if (type == Type::f64 || type == Type::f32) return out.real(column, real_of(p.value, p.wire == 1 ? 8 : 4));
     uint64_t v = zigzag ? (p.value >> 1) ^ (0 - (p.value & 1)) : p.value;
     out.integer(column, v, type == Type::i32 || type == Type::i64);
   }

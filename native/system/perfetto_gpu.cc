@@ -432,9 +432,7 @@ void PerfettoGpu::emit(Output& out, uint64_t row, const std::function<View(int64
     if (info[f].type.type == k_text) {
       if (View text = text_of(value, process, &made); !text.empty()) out.text(column, text);
     } else if (info[f].type.type == k_f64) {
-      double number;
-      memcpy(&number, &value, 8);
-      out.real(column, number);
+      out.real(column, real_of(value, 8));
     } else {
       out.integer(column, value, info[f].type.type == k_i32);
     }
