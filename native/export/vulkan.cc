@@ -83,7 +83,7 @@ void VulkanExporter::record(play::Decoded* chunk, uint32_t number) {
     if (!columns.function || columns.function->api == "vk") fail(DT_E_ARGUMENT, called + " is not known here");
     ++left_out_[called];
   } else {
-    Call c{vk::COMMANDS[known], static_cast<uint16_t>(known), columns, chunk->ordinals[number]};
+    Call c{vk::COMMANDS[known], vk::COMMANDS[known].number, columns, chunk->ordinals[number]};
     running_ = c.command.name;
     if (columns.function->params.size() != c.command.params) fail(DT_E_ARGUMENT, "it has other parameters here");
     try {

@@ -18,33 +18,28 @@ void VulkanExporter::choose_handlers() {
   const std::pair<Handler, std::vector<uint16_t>> special[] = {
       {&E::create_instance, {vkCreateInstance}},
       {&E::enumerate_devices, {vkEnumeratePhysicalDevices}},
-      {&E::enumerate_groups, {vkEnumeratePhysicalDeviceGroups, vkEnumeratePhysicalDeviceGroupsKHR}},
-      {&E::properties,
-       {vkGetPhysicalDeviceProperties, vkGetPhysicalDeviceProperties2, vkGetPhysicalDeviceProperties2KHR}},
-      {&E::memory_properties,
-       {vkGetPhysicalDeviceMemoryProperties, vkGetPhysicalDeviceMemoryProperties2,
-        vkGetPhysicalDeviceMemoryProperties2KHR}},
+      {&E::enumerate_groups, {vkEnumeratePhysicalDeviceGroups}},
+      {&E::properties, {vkGetPhysicalDeviceProperties, vkGetPhysicalDeviceProperties2}},
+      {&E::memory_properties, {vkGetPhysicalDeviceMemoryProperties, vkGetPhysicalDeviceMemoryProperties2}},
       {&E::create_device, {vkCreateDevice}},
       {&E::destroy_device, {vkDestroyDevice}},
       {&E::get_queue, {vkGetDeviceQueue, vkGetDeviceQueue2}},
       {&E::secondary_buffers, {vkAllocateCommandBuffers}},
       {&E::free_objects, {vkFreeCommandBuffers, vkFreeDescriptorSets}},
       {&E::reset_pool, {vkResetDescriptorPool}},
-      {&E::create_template, {vkCreateDescriptorUpdateTemplate, vkCreateDescriptorUpdateTemplateKHR}},
+      {&E::create_template, {vkCreateDescriptorUpdateTemplate}},
       {&E::create_pipeline_cache, {vkCreatePipelineCache}},
       {&E::create_buffer, {vkCreateBuffer}},
       {&E::requirements,
-       {vkGetBufferMemoryRequirements, vkGetBufferMemoryRequirements2, vkGetBufferMemoryRequirements2KHR,
-        vkGetImageMemoryRequirements, vkGetImageMemoryRequirements2, vkGetImageMemoryRequirements2KHR}},
+       {vkGetBufferMemoryRequirements, vkGetBufferMemoryRequirements2, vkGetImageMemoryRequirements,
+        vkGetImageMemoryRequirements2}},
       {&E::allocate_memory, {vkAllocateMemory}},
       {&E::free_memory, {vkFreeMemory}},
-      {&E::bind_memory,
-       {vkBindBufferMemory, vkBindBufferMemory2, vkBindBufferMemory2KHR, vkBindImageMemory, vkBindImageMemory2,
-        vkBindImageMemory2KHR}},
+      {&E::bind_memory, {vkBindBufferMemory, vkBindBufferMemory2, vkBindImageMemory, vkBindImageMemory2}},
       // memory is mapped where bytes are stored into it, and flushed there
       {&E::skip,
-       {vkMapMemory, vkMapMemory2, vkMapMemory2KHR, vkUnmapMemory, vkUnmapMemory2, vkUnmapMemory2KHR,
-        vkFlushMappedMemoryRanges, vkReleaseSwapchainImagesKHR, vkReleaseSwapchainImagesEXT}},
+       {vkMapMemory, vkMapMemory2, vkUnmapMemory, vkUnmapMemory2, vkFlushMappedMemoryRanges,
+        vkReleaseSwapchainImagesKHR}},
       {&E::forget_surface, {vkDestroySurfaceKHR}},
       {&E::create_swapchain, {vkCreateSwapchainKHR}},
       {&E::destroy_swapchain, {vkDestroySwapchainKHR}},
@@ -54,10 +49,10 @@ void VulkanExporter::choose_handlers() {
       {&E::present, {vkQueuePresentKHR}},
       {&E::wait_fences, {vkWaitForFences}},
       {&E::fence_status, {vkGetFenceStatus}},
-      {&E::wait_semaphores, {vkWaitSemaphores, vkWaitSemaphoresKHR}},
-      {&E::semaphore_value, {vkGetSemaphoreCounterValue, vkGetSemaphoreCounterValueKHR}},
+      {&E::wait_semaphores, {vkWaitSemaphores}},
+      {&E::semaphore_value, {vkGetSemaphoreCounterValue}},
       {&E::event_status, {vkGetEventStatus}},
-      {&E::submit, {vkQueueSubmit, vkQueueSubmit2, vkQueueSubmit2KHR, vkQueueBindSparse}},
+      {&E::submit, {vkQueueSubmit, vkQueueSubmit2, vkQueueBindSparse}},
       {&E::queue_idle, {vkQueueWaitIdle, vkDeviceWaitIdle}},
       {&E::create_query_pool, {vkCreateQueryPool}},
       {&E::query_results, {vkGetQueryPoolResults}},
@@ -203,8 +198,7 @@ void VulkanExporter::bind_memory(Call& c) {
   if (!succeeded(c)) return;
   arguments(c);
   using namespace vk::number;
-  const bool image =
-      c.number == vkBindImageMemory || c.number == vkBindImageMemory2 || c.number == vkBindImageMemory2KHR;
+  const bool image = c.number == vkBindImageMemory || c.number == vkBindImageMemory2;
   if (c.number == vkBindBufferMemory || c.number == vkBindImageMemory) {
     bind(c, c.arguments[1], c.arguments[2], c.arguments[3], image);
   } else {
@@ -328,8 +322,7 @@ void VulkanExporter::semaphore_value(Call& c) {
   const auto values = recorded_array<uint64_t>(c, 2);
   arguments(c);
   if (values.empty()) return;
-  const std::string wait =
-      c.number == vk::number::vkGetSemaphoreCounterValue ? "vkWaitSemaphores" : "vkWaitSemaphoresKHR";
+  const std::string wait = std::string_view(running_).ends_with("KHR") ? "vkWaitSemaphoresKHR" : "vkWaitSemaphores";
   used_.insert(wait);
   line(
       "VK(" + wait + "(" + name(c, 0) +

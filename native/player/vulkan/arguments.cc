@@ -327,15 +327,13 @@ void Arguments::watch_transfer(Call& c) {
     case vkCmdFillBuffer:
     case vkCmdUpdateBuffer: return stores_.store(c.arguments[1], c.arguments[2], c.arguments[3]);
     case vkCmdCopyBuffer: return copies(c.as<VkBuffer>(2), c.at<VkBufferCopy>(4), c.arguments[3]);
-    case vkCmdCopyBuffer2:
-    case vkCmdCopyBuffer2KHR: {
+    case vkCmdCopyBuffer2: {
       const auto* info = c.at<VkCopyBufferInfo2>(1);
       return copies(info->dstBuffer, info->pRegions, info->regionCount);
     }
     case vkCmdCopyImageToBuffer:
       return images(c.as<VkImage>(1), c.as<VkBuffer>(3), c.at<VkBufferImageCopy>(5), c.arguments[4]);
-    case vkCmdCopyImageToBuffer2:
-    case vkCmdCopyImageToBuffer2KHR: {
+    case vkCmdCopyImageToBuffer2: {
       const auto* info = c.at<VkCopyImageToBufferInfo2>(1);
       return images(info->srcImage, info->dstBuffer, info->pRegions, info->regionCount);
     }
@@ -407,10 +405,8 @@ Arguments::Watcher Arguments::watcher_of(uint16_t of) {
     case vkCmdUpdateBuffer:
     case vkCmdCopyBuffer:
     case vkCmdCopyBuffer2:
-    case vkCmdCopyBuffer2KHR:
     case vkCmdCopyImageToBuffer:
     case vkCmdCopyImageToBuffer2:
-    case vkCmdCopyImageToBuffer2KHR:
     case vkCmdCopyQueryPoolResults:
     case vkCmdBindTransformFeedbackBuffersEXT:
     case vkCmdBeginTransformFeedbackEXT:
@@ -418,8 +414,7 @@ Arguments::Watcher Arguments::watcher_of(uint16_t of) {
     case vkCmdWriteBufferMarkerAMD:
     case vkCmdWriteBufferMarker2AMD: return &Arguments::watch_transfer;
     case vkUpdateDescriptorSets:
-    case vkCmdPushDescriptorSet:
-    case vkCmdPushDescriptorSetKHR: return &Arguments::watch_descriptors;
+    case vkCmdPushDescriptorSet: return &Arguments::watch_descriptors;
     case vkCreateBufferView: return &Arguments::watch_view;
     case vkCreateImage: return &Arguments::watch_format;
     default: return nullptr;

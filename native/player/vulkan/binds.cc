@@ -42,8 +42,7 @@ void Player::bind_memory(Call& c) {
   if (!succeeded(c)) return;
   build(c);
   using namespace number;
-  const bool image =
-      c.number == vkBindImageMemory || c.number == vkBindImageMemory2 || c.number == vkBindImageMemory2KHR;
+  const bool image = c.number == vkBindImageMemory || c.number == vkBindImageMemory2;
   if (c.number == vkBindBufferMemory || c.number == vkBindImageMemory) {
     auto of = c.as<VkDeviceMemory>(2);
     bind(*c.table, c.arguments[1], of, c.arguments[3], image);
@@ -67,12 +66,11 @@ void Player::watch_stores() {
   watchers_.resize(number::COMMANDS);
   using namespace number;
   for (uint16_t of = 0; of < number::COMMANDS; ++of) watchers_[of] = watcher_of(of);
-  for (uint16_t of : {vkQueueSubmit, vkQueueSubmit2, vkQueueSubmit2KHR, vkQueueBindSparse})
-    watchers_[of] = &Player::watch_submit;
+  for (uint16_t of : {vkQueueSubmit, vkQueueSubmit2, vkQueueBindSparse}) watchers_[of] = &Player::watch_submit;
   watchers_[vkCreateSemaphore] = &Player::watch_semaphore;
   watchers_[vkImportSemaphoreFdKHR] = &Player::watch_import;
-  watchers_[vkSignalSemaphore] = watchers_[vkSignalSemaphoreKHR] = &Player::watch_signal;
-  watchers_[vkCmdWaitEvents] = watchers_[vkCmdWaitEvents2] = watchers_[vkCmdWaitEvents2KHR] = &Player::watch_events;
+  watchers_[vkSignalSemaphore] = &Player::watch_signal;
+  watchers_[vkCmdWaitEvents] = watchers_[vkCmdWaitEvents2] = &Player::watch_events;
   watchers_[vkCreateImage] = &Player::watch_image;
 }
 

@@ -38,7 +38,8 @@ struct Command {
   const char* name;
   uint64_t (*shape)(void* function, const uint64_t* arguments);
   uint16_t first, params;  // among PARAMS
-  uint16_t alias;          // the same command's other number; number::COMMANDS: none
+  uint16_t number;         // of the command, whichever of its names a program calls it by
+  uint16_t alias;          // the number of its other name; number::COMMANDS: it has none
   uint8_t result_width, result_slot;
   bool skipped;         // it leaves nothing behind that work on the device would notice
   bool judged;          // it returns a VkResult

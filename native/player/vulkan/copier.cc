@@ -11,9 +11,7 @@
 namespace dt::play::vk {
 namespace {
 
-bool is_next(uint16_t n) {
-  return n == number::vkCmdNextSubpass || n == number::vkCmdNextSubpass2 || n == number::vkCmdNextSubpass2KHR;
-}
+bool is_next(uint16_t n) { return n == number::vkCmdNextSubpass || n == number::vkCmdNextSubpass2; }
 
 constexpr uint32_t SUSPENDED = VK_RENDERING_SUSPENDING_BIT | VK_RENDERING_RESUMING_BIT;
 
@@ -239,9 +237,7 @@ void Copier::make(const KeptCommand& command) {
     case vkCmdBeginRenderPass: arguments[2] = VK_SUBPASS_CONTENTS_INLINE; break;
     case vkCmdNextSubpass: arguments[1] = VK_SUBPASS_CONTENTS_INLINE; break;
     case vkCmdBeginRenderPass2:
-    case vkCmdBeginRenderPass2KHR:
-    case vkCmdNextSubpass2:
-    case vkCmdNextSubpass2KHR: {
+    case vkCmdNextSubpass2: {
       uint64_t& info = arguments[is_next(command.number) ? 1 : 2];
       inside = *reinterpret_cast<const VkSubpassBeginInfo*>(info);
       inside.contents = VK_SUBPASS_CONTENTS_INLINE;
@@ -249,15 +245,13 @@ void Copier::make(const KeptCommand& command) {
       break;
     }
     case vkCmdBeginRendering:
-    case vkCmdBeginRenderingKHR:
       rendering = *command.at<VkRenderingInfo>(1);
       rendering.flags &= ~static_cast<uint32_t>(VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
       arguments[1] = reinterpret_cast<uint64_t>(&rendering);
       break;
     default: break;
   }
-  void* function = device_.get(command.number);
-  if (!function && command.command->alias != number::COMMANDS) function = device_.get(command.command->alias);
+  void* function = device_.get(*command.command);
   if (!function) throw Error(DT_E_ARGUMENT, std::string("the driver here does not have ") + command.command->name);
   command.command->shape(function, arguments);
 }
@@ -284,17 +278,13 @@ void Copier::begin(size_t at, Variant which, bool whole) {
   VkRenderingAttachmentInfo depth{}, stencil{};
   if (info.pDepthAttachment) depth = part(*info.pDepthAttachment), info.pDepthAttachment = &depth;
   if (info.pStencilAttachment) stencil = part(*info.pStencilAttachment), info.pStencilAttachment = &stencil;
-  auto function = DT_VK(device_, vkCmdBeginRendering);
-  if (!function) function = DT_VK(device_, vkCmdBeginRenderingKHR);
-  function(to_, &info);
+  DT_VK(device_, vkCmdBeginRendering)(to_, &info);
 }
 
 void Copier::pause(Pause& p) {
   const bool rendering = is_rendering(p.begin);
   if (rendering) {
-    auto function = DT_VK(device_, vkCmdEndRendering);
-    if (!function) function = DT_VK(device_, vkCmdEndRenderingKHR);
-    function(to_);
+    DT_VK(device_, vkCmdEndRendering)(to_);
   } else {
     const KeptPass& pass = *pass_of(p.begin);
     const uint32_t count = pass.one ? pass.one->subpassCount : pass.two->subpassCount;

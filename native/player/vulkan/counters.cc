@@ -155,7 +155,6 @@ bool has(const std::vector<VkExtensionProperties>& all, const char* name) {
 
 void find_counters(Table& instance, VkPhysicalDevice physical, Abilities& here) {
   auto features = DT_VK(instance, vkGetPhysicalDeviceFeatures2);
-  if (!features) features = DT_VK(instance, vkGetPhysicalDeviceFeatures2KHR);
   auto list = DT_VK(instance, vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR);
   if (!features || !list) return void(here.no_counters = "the loader lacks functions of VK_KHR_performance_query");
   VkPhysicalDevicePerformanceQueryFeaturesKHR can{};

@@ -44,7 +44,7 @@ void Snapshots::keep_descriptors(const Call& c) {
     const auto* info = c.at<VkDescriptorSetAllocateInfo>(1);
     for (uint32_t i = 0; i < info->descriptorSetCount; ++i)
       sets_[c.at<VkDescriptorSet>(2)[i]] = {layouts_[info->pSetLayouts[i]], {}};
-  } else if (c.number == vkCreateDescriptorUpdateTemplate || c.number == vkCreateDescriptorUpdateTemplateKHR) {
+  } else if (c.number == vkCreateDescriptorUpdateTemplate) {
     const auto* info = c.at<VkDescriptorUpdateTemplateCreateInfo>(1);
     templates_[*c.at<VkDescriptorUpdateTemplate>(3)] = {
         info->pDescriptorUpdateEntries, info->pDescriptorUpdateEntries + info->descriptorUpdateEntryCount};

@@ -19,7 +19,7 @@ std::string FragmentPlan::obstacle(const KeptPipeline*& kept) const {
 bool FragmentPlan::has_samples(const KeptPipeline& kept) const {
   const auto* many = kept.info->pMultisampleState;
   if (kept.is_dynamic(VK_DYNAMIC_STATE_RASTERIZATION_SAMPLES_EXT)) {
-    const KeptCommand* set = last_set({number::vkCmdSetRasterizationSamplesEXT});
+    const KeptCommand* set = last_set(number::vkCmdSetRasterizationSamplesEXT);
     return set && set->arguments[1] > VK_SAMPLE_COUNT_1_BIT;
   }
   return many && many->rasterizationSamples > VK_SAMPLE_COUNT_1_BIT;
@@ -29,7 +29,7 @@ bool FragmentPlan::has_samples(const KeptPipeline& kept) const {
 bool FragmentPlan::writes_color(const KeptPipeline& kept) const {
   const auto& colors = pass_.subpasses[subpass_].colors;
   const KeptCommand* enables = kept.is_dynamic(VK_DYNAMIC_STATE_COLOR_WRITE_ENABLE_EXT)
-                                   ? last_set({number::vkCmdSetColorWriteEnableEXT})
+                                   ? last_set(number::vkCmdSetColorWriteEnableEXT)
                                    : nullptr;
   for (uint32_t i = 0; i < colors.size(); ++i) {
     if (colors[i] >= pass_.attachments.size() || !pass_.attachments[colors[i]].view) continue;
@@ -50,7 +50,7 @@ bool FragmentPlan::sees_own_stencil(const KeptPipeline& kept) const {
   if (kept.is_dynamic(VK_DYNAMIC_STATE_STENCIL_OP)) {
     return std::any_of(sets_.begin(), sets_.end(), [&](size_t each) {
       const KeptCommand& c = *stream_[each];
-      return (c.number == number::vkCmdSetStencilOp || c.number == number::vkCmdSetStencilOpEXT) &&
+      return c.number == number::vkCmdSetStencilOp &&
              sees(c.arguments[5], {c.arguments[2], c.arguments[3], c.arguments[4]});
     });
   }

@@ -62,15 +62,12 @@ void Snapshots::follow(const KeptCommand& command) {
   switch (command.number) {
     case vkCmdPipelineBarrier: return all(command.at<VkImageMemoryBarrier>(9), command.arguments[8]);
     case vkCmdWaitEvents: return all(command.at<VkImageMemoryBarrier>(10), command.arguments[9]);
-    case vkCmdPipelineBarrier2:
-    case vkCmdPipelineBarrier2KHR: return dependency(*command.at<VkDependencyInfo>(1));
+    case vkCmdPipelineBarrier2: return dependency(*command.at<VkDependencyInfo>(1));
     case vkCmdWaitEvents2:
-    case vkCmdWaitEvents2KHR:
       for (uint64_t i = 0; i < command.arguments[1]; ++i) dependency(command.at<VkDependencyInfo>(3)[i]);
       return;
     case vkCmdBeginRenderPass:
-    case vkCmdBeginRenderPass2:
-    case vkCmdBeginRenderPass2KHR: return follow_pass(command);
+    case vkCmdBeginRenderPass2: return follow_pass(command);
     default: return;
   }
 }

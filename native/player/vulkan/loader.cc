@@ -20,13 +20,15 @@ type::vkGetInstanceProcAddr loader() {
 
 void* Table::get(uint16_t wanted) {
   void*& function = functions[wanted];
-  if (function) return function;
-  const char* name = COMMANDS[wanted].name;
-  if (device) {
-    auto of_device = DT_VK(*this, vkGetDeviceProcAddr);
-    function = of_device ? reinterpret_cast<void*>(of_device(device, name)) : nullptr;
-  } else {
-    function = reinterpret_cast<void*>(loader()(instance, name));
+  for (const uint16_t each : {wanted, COMMANDS[wanted].alias}) {
+    if (function || each == number::COMMANDS) break;
+    const char* name = COMMANDS[each].name;
+    if (device) {
+      auto of_device = DT_VK(*this, vkGetDeviceProcAddr);
+      function = of_device ? reinterpret_cast<void*>(of_device(device, name)) : nullptr;
+    } else {
+      function = reinterpret_cast<void*>(loader()(instance, name));
+    }
   }
   return function;
 }

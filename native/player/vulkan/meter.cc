@@ -34,18 +34,12 @@ Meter::Meter(metrics::Request request, Mode mode, std::string output, FILE* stat
       if (COMMANDS[i].flags & flag) roles_[i] = role;
   }
   using namespace number;
-  static constexpr std::pair<uint16_t, Role> BY_NUMBER[] = {{vkQueueSubmit, SUBMIT},
-                                                            {vkQueueSubmit2, SUBMIT},
-                                                            {vkQueueSubmit2KHR, SUBMIT},
-                                                            {vkCmdBeginQuery, QUERY_BEGIN},
-                                                            {vkCmdBeginQueryIndexedEXT, QUERY_BEGIN},
-                                                            {vkCmdEndQuery, QUERY_END},
-                                                            {vkCmdEndQueryIndexedEXT, QUERY_END},
-                                                            {vkCreateCommandPool, MAKE_POOL},
-                                                            {vkAllocateCommandBuffers, MAKE_BUFFERS},
-                                                            {vkCreateRenderPass, MAKE_PASS},
-                                                            {vkCreateRenderPass2, MAKE_PASS},
-                                                            {vkCreateRenderPass2KHR, MAKE_PASS}};
+  static constexpr std::pair<uint16_t, Role> BY_NUMBER[] = {
+      {vkQueueSubmit, SUBMIT},          {vkQueueSubmit2, SUBMIT},
+      {vkCmdBeginQuery, QUERY_BEGIN},   {vkCmdBeginQueryIndexedEXT, QUERY_BEGIN},
+      {vkCmdEndQuery, QUERY_END},       {vkCmdEndQueryIndexedEXT, QUERY_END},
+      {vkCreateCommandPool, MAKE_POOL}, {vkAllocateCommandBuffers, MAKE_BUFFERS},
+      {vkCreateRenderPass, MAKE_PASS},  {vkCreateRenderPass2, MAKE_PASS}};
   for (auto& [number, role] : BY_NUMBER) roles_[number] = role;
   if (mode_ == MEASURE) prepare();
 }

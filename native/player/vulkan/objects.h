@@ -18,7 +18,8 @@ struct Table {
   VkDevice device = nullptr;
   std::vector<void*> functions = std::vector<void*>(number::COMMANDS);
   virtual ~Table() = default;
-  void* get(uint16_t number);  // nullptr: the driver does not have it
+  void* get(uint16_t number);  // by either name; nullptr: the driver does not have it
+  void* get(const Command& called) { return get(static_cast<uint16_t>(&called - COMMANDS)); }
 };
 #define DT_VK(table, name) (reinterpret_cast<type::name>((table).get(number::name)))
 

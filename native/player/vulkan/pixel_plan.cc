@@ -172,14 +172,10 @@ const char* PixelPlan::transfer(size_t at, bool& covers) const {
     case vkCmdResolveImage: return when("copy", writes(c.at<VkImageResolve>(6), c.arguments[5], image(3)));
     case vkCmdBlitImage: return when("copy", writes(c.at<VkImageBlit>(6), c.arguments[5], image(3)));
     case vkCmdCopyBufferToImage: return when("upload", writes(c.at<VkBufferImageCopy>(5), c.arguments[4], image(2)));
-    case vkCmdCopyImage2:
-    case vkCmdCopyImage2KHR: return of("copy", c.at<VkCopyImageInfo2>(1));
-    case vkCmdResolveImage2:
-    case vkCmdResolveImage2KHR: return of("copy", c.at<VkResolveImageInfo2>(1));
-    case vkCmdBlitImage2:
-    case vkCmdBlitImage2KHR: return of("copy", c.at<VkBlitImageInfo2>(1));
-    case vkCmdCopyBufferToImage2:
-    case vkCmdCopyBufferToImage2KHR: return of("upload", c.at<VkCopyBufferToImageInfo2>(1));
+    case vkCmdCopyImage2: return of("copy", c.at<VkCopyImageInfo2>(1));
+    case vkCmdResolveImage2: return of("copy", c.at<VkResolveImageInfo2>(1));
+    case vkCmdBlitImage2: return of("copy", c.at<VkBlitImageInfo2>(1));
+    case vkCmdCopyBufferToImage2: return of("upload", c.at<VkCopyBufferToImageInfo2>(1));
     default: return c.command->flags & FLAG_DISPATCH && target()->stored ? "other" : nullptr;
   }
 }

@@ -20,8 +20,7 @@ void Player::build(Call& c) {
 }
 
 uint64_t Player::invoke(Call& c) {
-  void* function = c.table->get(c.number);
-  if (!function && c.command.alias != number::COMMANDS) function = c.table->get(c.command.alias);
+  void* function = c.table->get(c.command);
   if (!function) fail(DT_E_ARGUMENT, "the driver here does not have it");
   if (meter_) meter_->enter(seq_);
   const uint64_t result = c.command.shape(function, c.arguments);
@@ -147,7 +146,7 @@ void Player::play(Decoded* chunk, uint32_t record) {
     ++skipped_;
     report("skipped", seq_, name, "not played");
   } else {
-    Call c{COMMANDS[known], static_cast<uint16_t>(known), columns, chunk->ordinals[record]};
+    Call c{COMMANDS[known], COMMANDS[known].number, columns, chunk->ordinals[record]};
     call(c);
     ++calls_;
   }

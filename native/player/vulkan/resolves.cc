@@ -21,7 +21,7 @@ VkAttachmentDescription2 attachment(const Shot& shot, uint32_t samples, VkImageL
 }  // namespace
 
 const char* Copier::cannot_resolve() const {
-  if (device_.get(number::vkCreateRenderPass2) || device_.get(number::vkCreateRenderPass2KHR)) return nullptr;
+  if (device_.get(number::vkCreateRenderPass2)) return nullptr;
   return "the program's version of Vulkan resolves no depth or stencil";
 }
 
@@ -48,10 +48,8 @@ VkRenderPass Copier::resolving_pass(const Shot& shot, VkImageLayout layout) {
   info.pAttachments = attachments;
   info.subpassCount = 1;
   info.pSubpasses = &subpass;
-  auto create = DT_VK(device_, vkCreateRenderPass2);
-  if (!create) create = DT_VK(device_, vkCreateRenderPass2KHR);
   VkRenderPass made = nullptr;
-  if (create(device_.device, &info, nullptr, &made) != VK_SUCCESS)
+  if (DT_VK(device_, vkCreateRenderPass2)(device_.device, &info, nullptr, &made) != VK_SUCCESS)
     throw Error(DT_E_ARGUMENT, "a render pass that resolves depth cannot be made");
   return made;
 }

@@ -155,7 +155,6 @@ void Player::supported_features(Call& c, VkDeviceCreateInfo& info) {
     }
   };
   auto ask = DT_VK(instance, vkGetPhysicalDeviceFeatures2);
-  if (!ask) ask = DT_VK(instance, vkGetPhysicalDeviceFeatures2KHR);
   if (info.pEnabledFeatures) {
     VkPhysicalDeviceFeatures here{};
     DT_VK(instance, vkGetPhysicalDeviceFeatures)(c.as<VkPhysicalDevice>(0), &here);
@@ -187,7 +186,6 @@ static bool add_capture(Table& instance, VkPhysicalDevice physical, VkDeviceCrea
   const std::string_view name = "VK_EXT_transform_feedback";
   if (std::none_of(there.begin(), there.end(), [&](auto& each) { return each.extensionName == name; })) return false;
   auto ask = DT_VK(instance, vkGetPhysicalDeviceFeatures2);
-  if (!ask) ask = DT_VK(instance, vkGetPhysicalDeviceFeatures2KHR);
   if (!ask) return false;
   VkPhysicalDeviceFeatures2 all{};
   all.pNext = &own;

@@ -61,8 +61,7 @@ void Snapshots::prepare(Call& c, uint64_t seq) {
     case number::vkCreateBuffer:
     case number::vkCreateFramebuffer: return more_use(c);
     case number::vkQueueSubmit:
-    case number::vkQueueSubmit2:
-    case number::vkQueueSubmit2KHR: return submit(c, seq);
+    case number::vkQueueSubmit2: return submit(c, seq);
     default: return;
   }
 }
@@ -112,18 +111,15 @@ void Snapshots::keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[
       return;
     }
     case vkCreateRenderPass:
-    case vkCreateRenderPass2:
-    case vkCreateRenderPass2KHR: {
+    case vkCreateRenderPass2: {
       KeptPass& pass = passes_[*c.at<VkRenderPass>(3)] = {};
       c.number == vkCreateRenderPass ? void(pass.one = c.at<VkRenderPassCreateInfo>(1))
                                      : void(pass.two = c.at<VkRenderPassCreateInfo2>(1));
-      pass.number = c.number;
       pass.rooms = std::move(rooms);
       rooms.clear();
       return;
     }
     case vkTransitionImageLayout:
-    case vkTransitionImageLayoutEXT:
       for (uint64_t i = 0; i < c.arguments[1]; ++i) {
         const auto& turned = c.at<VkHostImageLayoutTransitionInfo>(2)[i];
         turn(turned.image, turned.subresourceRange, turned.newLayout);
@@ -134,16 +130,13 @@ void Snapshots::keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[
     case vkAllocateDescriptorSets:
     case vkUpdateDescriptorSets:
     case vkCreateDescriptorUpdateTemplate:
-    case vkCreateDescriptorUpdateTemplateKHR:
-    case vkUpdateDescriptorSetWithTemplate:
-    case vkUpdateDescriptorSetWithTemplateKHR: return keep_descriptors(c);
+    case vkUpdateDescriptorSetWithTemplate: return keep_descriptors(c);
     case vkBeginCommandBuffer: buffers_[c.as<VkCommandBuffer>(0)] = std::make_shared<KeptBuffer>(); return;
     case vkCreateShaderModule:
     case vkCreateGraphicsPipelines: return keep_pipelines(c, rooms);
     case vkResetCommandBuffer: buffers_.erase(c.as<VkCommandBuffer>(0)); return;
     case vkQueueSubmit:
     case vkQueueSubmit2:
-    case vkQueueSubmit2KHR:
       if (!std::exchange(submitted_, false)) return;
       // A batch of its own says when all before it is done.
       if (DT_VK(*c.table, vkQueueSubmit)(c.as<VkQueue>(0), 0, nullptr, under_way_.back().fence) != VK_SUCCESS)
@@ -239,8 +232,7 @@ VkRenderPass Snapshots::variant(Table& table, VkRenderPass of, Variant which) {
     }
     VkRenderPassCreateInfo2 info = *pass.two;
     info.pAttachments = attachments.data();
-    auto create = reinterpret_cast<type::vkCreateRenderPass2>(table.get(pass.number));
-    result = create(table.device, &info, nullptr, &made);
+    result = DT_VK(table, vkCreateRenderPass2)(table.device, &info, nullptr, &made);
   }
   if (result != VK_SUCCESS) throw Error(DT_E_ARGUMENT, "a render pass cannot be made that goes on with another");
   return made;
@@ -366,11 +358,9 @@ void Snapshots::end(Table& device) {
   collect();
   if (question_) question_->forget();
   for (auto& [kind, object] : std::exchange(ended_, {})) {
-    const bool template_of = kind == OF_DescriptorUpdateTemplate;
-    void* destroy = device.get(template_of               ? number::vkDestroyDescriptorUpdateTemplate
-                               : kind == OF_ShaderModule ? number::vkDestroyShaderModule
-                                                         : number::vkDestroyPipelineLayout);
-    if (!destroy && template_of) destroy = device.get(number::vkDestroyDescriptorUpdateTemplateKHR);
+    void* destroy = device.get(kind == OF_DescriptorUpdateTemplate ? number::vkDestroyDescriptorUpdateTemplate
+                               : kind == OF_ShaderModule           ? number::vkDestroyShaderModule
+                                                                   : number::vkDestroyPipelineLayout);
     reinterpret_cast<void (*)(VkDevice, uint64_t, const void*)>(destroy)(device.device, object, nullptr);
   }
 }

@@ -66,7 +66,6 @@ struct KeptPass {
   std::vector<std::unique_ptr<uint8_t[]>> rooms;
   const VkRenderPassCreateInfo* one = nullptr;  // either of them
   const VkRenderPassCreateInfo2* two = nullptr;
-  uint16_t number = 0;  // of the command that made it
   VkRenderPass variants[3] = {};
 };
 

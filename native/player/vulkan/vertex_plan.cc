@@ -61,7 +61,7 @@ std::map<uint32_t, VertexPlan::Bound> VertexPlan::bound(size_t at) const {
   std::map<uint32_t, Bound> out;
   for (size_t i = 0; i < at; ++i) {
     const KeptCommand& c = *stream_[i];
-    const bool newer = c.number == vkCmdBindVertexBuffers2 || c.number == vkCmdBindVertexBuffers2EXT;
+    const bool newer = c.number == vkCmdBindVertexBuffers2;
     if (c.number != vkCmdBindVertexBuffers && !newer) continue;
     for (uint64_t k = 0; k < c.arguments[2]; ++k) {
       Bound& to = out[static_cast<uint32_t>(c.arguments[1] + k)];
@@ -116,7 +116,7 @@ std::string VertexPlan::indices(size_t at, Taken& taken) {
   uint64_t type = 0;
   for (size_t i = at; i-- > 0 && !of.buffer;) {
     const KeptCommand& c = *stream_[i];
-    const bool newer = c.number == vkCmdBindIndexBuffer2 || c.number == vkCmdBindIndexBuffer2KHR;
+    const bool newer = c.number == vkCmdBindIndexBuffer2;
     if (c.number != vkCmdBindIndexBuffer && !newer) continue;
     of = {reinterpret_cast<VkBuffer>(c.arguments[1]), c.arguments[2]};
     if (newer) of.bytes = c.arguments[3];
@@ -143,7 +143,7 @@ void VertexPlan::attributes(size_t at, const KeptPipeline& kept, Taken& taken) {
   std::vector<VkVertexInputAttributeDescription> list;
   const auto* state = kept.info->pVertexInputState;
   if (kept.is_dynamic(VK_DYNAMIC_STATE_VERTEX_INPUT_EXT)) {
-    const KeptCommand* given = last_set({vkCmdSetVertexInputEXT});
+    const KeptCommand* given = last_set(vkCmdSetVertexInputEXT);
     if (!given) return now_->why_in = "its vertex input is given in no command of this command buffer", void();
     for (uint64_t i = 0; i < given->arguments[1]; ++i) {
       const auto& each = given->at<VkVertexInputBindingDescription2EXT>(2)[i];
@@ -196,15 +196,14 @@ void VertexPlan::raster(const KeptPipeline& kept) {
   const auto* fixed = kept.info->pRasterizationState;
   uint64_t cull = fixed ? fixed->cullMode : 0, front = fixed ? static_cast<uint64_t>(fixed->frontFace) : 0;
   uint64_t clamps = fixed ? fixed->depthClampEnable : 0, discards = fixed ? fixed->rasterizerDiscardEnable : 0;
-  auto given = [&](VkDynamicState state, std::initializer_list<uint16_t> by, uint64_t& value) {
+  auto given = [&](VkDynamicState state, uint16_t by, uint64_t& value) {
     const KeptCommand* set = kept.is_dynamic(state) ? last_set(by) : nullptr;
     if (set) value = set->arguments[1];
   };
-  given(VK_DYNAMIC_STATE_CULL_MODE, {vkCmdSetCullMode, vkCmdSetCullModeEXT}, cull);
-  given(VK_DYNAMIC_STATE_FRONT_FACE, {vkCmdSetFrontFace, vkCmdSetFrontFaceEXT}, front);
-  given(VK_DYNAMIC_STATE_DEPTH_CLAMP_ENABLE_EXT, {vkCmdSetDepthClampEnableEXT}, clamps);
-  given(VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE,
-        {vkCmdSetRasterizerDiscardEnable, vkCmdSetRasterizerDiscardEnableEXT}, discards);
+  given(VK_DYNAMIC_STATE_CULL_MODE, vkCmdSetCullMode, cull);
+  given(VK_DYNAMIC_STATE_FRONT_FACE, vkCmdSetFrontFace, front);
+  given(VK_DYNAMIC_STATE_DEPTH_CLAMP_ENABLE_EXT, vkCmdSetDepthClampEnableEXT, clamps);
+  given(VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE, vkCmdSetRasterizerDiscardEnable, discards);
   const VkViewport seen = viewport(kept);
   const bool down = seen.height >= 0;  // y of clip coordinates points down
   to.width = static_cast<double>(seen.width), to.height = std::abs(static_cast<double>(seen.height));
@@ -212,7 +211,7 @@ void VertexPlan::raster(const KeptPipeline& kept) {
                            ? chained<VkPipelineViewportDepthClipControlCreateInfoEXT>(kept.info->pViewportState->pNext)
                            : nullptr;
   uint64_t both = ranges && ranges->negativeOneToOne;
-  given(VK_DYNAMIC_STATE_DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT, {vkCmdSetDepthClipNegativeOneToOneEXT}, both);
+  given(VK_DYNAMIC_STATE_DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT, vkCmdSetDepthClipNegativeOneToOneEXT, both);
   to.zero_to_one = !both, to.depth_clamp = clamps;
   to.cull_front = cull & VK_CULL_MODE_FRONT_BIT, to.cull_back = cull & VK_CULL_MODE_BACK_BIT;
   to.front_clockwise = (front == VK_FRONT_FACE_COUNTER_CLOCKWISE) == down;
@@ -317,11 +316,9 @@ void VertexPlan::draw(size_t at) {
   uint64_t topology = shape ? static_cast<uint64_t>(shape->topology) : 0;
   uint64_t restarts = shape ? shape->primitiveRestartEnable : 0;
   if (kept->is_dynamic(VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY))
-    if (const KeptCommand* set = last_set({vkCmdSetPrimitiveTopology, vkCmdSetPrimitiveTopologyEXT}))
-      topology = set->arguments[1];
+    if (const KeptCommand* set = last_set(vkCmdSetPrimitiveTopology)) topology = set->arguments[1];
   if (kept->is_dynamic(VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE))
-    if (const KeptCommand* set = last_set({vkCmdSetPrimitiveRestartEnable, vkCmdSetPrimitiveRestartEnableEXT}))
-      restarts = set->arguments[1];
+    if (const KeptCommand* set = last_set(vkCmdSetPrimitiveRestartEnable)) restarts = set->arguments[1];
   now_->topology = static_cast<uint32_t>(topology), now_->restarts = restarts;
   now_->mesh.mode = mode_of(now_->topology), now_->mesh.corners = corners_of_topology(now_->topology);
   raster(*kept);

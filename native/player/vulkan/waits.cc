@@ -65,7 +65,6 @@ void Player::wait_semaphores(Call& c) {
 // VK_ERROR_EXTENSION_NOT_PRESENT: the driver has no timelines.
 static VkResult wait_value(Table& table, VkDevice device, VkSemaphore semaphore, uint64_t value, uint64_t most_ns) {
   auto wait = DT_VK(table, vkWaitSemaphores);
-  if (!wait) wait = DT_VK(table, vkWaitSemaphoresKHR);
   if (!wait) return VK_ERROR_EXTENSION_NOT_PRESENT;
   VkSemaphoreWaitInfo info{};
   info.semaphoreCount = 1;

@@ -7,13 +7,9 @@
 namespace dt::play::vk {
 namespace {
 
-bool begins_rendering(const KeptCommand& command) {
-  return command.number == number::vkCmdBeginRendering || command.number == number::vkCmdBeginRenderingKHR;
-}
+bool begins_rendering(const KeptCommand& command) { return command.number == number::vkCmdBeginRendering; }
 
-bool goes_on(uint16_t n) {
-  return n == number::vkCmdNextSubpass || n == number::vkCmdNextSubpass2 || n == number::vkCmdNextSubpass2KHR;
-}
+bool goes_on(uint16_t n) { return n == number::vkCmdNextSubpass || n == number::vkCmdNextSubpass2; }
 
 // Commands that give dynamic state of graphics.
 bool gives_state(std::string_view name) {
@@ -168,14 +164,13 @@ void Walk::follow(size_t at) {
   }
 }
 
-const KeptCommand* Walk::last_set(std::initializer_list<uint16_t> numbers) const {
-  for (auto it = sets_.rbegin(); it != sets_.rend(); ++it)
-    if (std::find(numbers.begin(), numbers.end(), stream_[*it]->number) != numbers.end()) return stream_[*it];
-  return nullptr;
+const KeptCommand* Walk::last_set(uint16_t number) const {
+  auto it = std::find_if(sets_.rbegin(), sets_.rend(), [&](size_t each) { return stream_[each]->number == number; });
+  return it == sets_.rend() ? nullptr : stream_[*it];
 }
 
 const VkColorComponentFlags* Walk::dynamic_mask(uint32_t color) const {
-  const KeptCommand* set = last_set({number::vkCmdSetColorWriteMaskEXT});
+  const KeptCommand* set = last_set(number::vkCmdSetColorWriteMaskEXT);
   const uint64_t first = set ? set->arguments[1] : 0;
   if (!set || color < first || color - first >= set->arguments[2]) return nullptr;
   return set->at<VkColorComponentFlags>(3) + (color - first);
@@ -189,8 +184,8 @@ VkRect2D Walk::scissor(const KeptPipeline& kept, uint32_t& count) const {
   count = std::max(view ? std::max(view->scissorCount, view->viewportCount) : 1, 1u);
   if (view && view->scissorCount && view->pScissors) box = view->pScissors[0];
   if (kept.is_dynamic(VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT) || kept.is_dynamic(VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT)) {
-    const KeptCommand* boxes = last_set({vkCmdSetScissorWithCount, vkCmdSetScissorWithCountEXT});
-    const KeptCommand* views = last_set({vkCmdSetViewportWithCount, vkCmdSetViewportWithCountEXT});
+    const KeptCommand* boxes = last_set(vkCmdSetScissorWithCount);
+    const KeptCommand* views = last_set(vkCmdSetViewportWithCount);
     if (views) count = static_cast<uint32_t>(views->arguments[1]);
     if (boxes && boxes->arguments[1]) box = *boxes->at<VkRect2D>(2);
     if (boxes && !views) count = static_cast<uint32_t>(boxes->arguments[1]);
@@ -208,7 +203,7 @@ VkViewport Walk::viewport(const KeptPipeline& kept) const {
   VkViewport seen{};
   if (state && state->viewportCount && state->pViewports) seen = state->pViewports[0];
   if (kept.is_dynamic(VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT)) {
-    const KeptCommand* given = last_set({vkCmdSetViewportWithCount, vkCmdSetViewportWithCountEXT});
+    const KeptCommand* given = last_set(vkCmdSetViewportWithCount);
     if (given && given->arguments[1]) seen = *given->at<VkViewport>(2);
   }
   if (kept.is_dynamic(VK_DYNAMIC_STATE_VIEWPORT))

@@ -46,7 +46,7 @@ class Walk : public Plan {
   // The box of the first scissor, and how many there are.
   VkRect2D scissor(const KeptPipeline& kept, uint32_t& count) const;
   VkViewport viewport(const KeptPipeline& kept) const;  // the first one
-  const KeptCommand* last_set(std::initializer_list<uint16_t> numbers) const;
+  const KeptCommand* last_set(uint16_t number) const;
   // The dynamic write mask of a colour; nullptr: it is not known.
   const VkColorComponentFlags* dynamic_mask(uint32_t color) const;
 

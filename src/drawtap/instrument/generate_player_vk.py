@@ -103,6 +103,7 @@ class _Commands:
     api: Api
     rules: list[str] = field(default_factory=list)  # C++ of each
     shapes: dict[tuple[str, ...], int] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)  # other names of commands
 
     def table(self, functions: Sequence[Function]) -> str:
         """Return the C++ of the tables."""
@@ -110,6 +111,9 @@ class _Commands:
         rows: list[str] = []
         params: list[str] = []
         known: list[str] = []
+        for f in functions:
+            if f.command.alias:
+                self.aliases |= {f.name: f.command.alias, f.command.alias: f.name}
         for f in functions:
             first = len(params)
             params += [f"  {row},  // {f.name} {p.name}" for p, row in self._params(f, kinds)]
@@ -146,11 +150,11 @@ class _Commands:
         judged = f.command.returns.base == "VkResult"
         flags = " | ".join(f"FLAG_{word.upper()}" for word in sorted(f.command.flags)) or "0"
         result = f.layout.slot("", "value").split(":") if f.returns_value else ("0", "0")
-        alias = f"number::{f.command.alias}" if f.command.alias else "number::COMMANDS"
+        own, alias = f.command.alias or f.name, self.aliases.get(f.name, "COMMANDS")
         why = f'"{refused}"' if refused else "nullptr"
         return (
-            f'{{"{f.name}", shape_{number}, {first}, {count}, {alias}, {result[0]}, {result[1]}, '
-            f"{str(skips).lower()}, {str(judged).lower()}, {flags}, {why}}}"
+            f'{{"{f.name}", shape_{number}, {first}, {count}, number::{own}, number::{alias}, '
+            f"{result[0]}, {result[1]}, {str(skips).lower()}, {str(judged).lower()}, {flags}, {why}}}"
         )
 
     def _params(self, f: Function, kinds: dict[str, int]) -> Iterator[tuple[Param, str]]:
