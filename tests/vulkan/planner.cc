@@ -57,7 +57,7 @@ struct Host final : Snapshots::Host {
   uint32_t memory_type_of(const Device&, uint32_t, uint32_t) const override { return 0; }
   bool wanted(const KeptCommand&, uint64_t, uint64_t) override { return false; }
   void hold(Taken&, const Device&) override {}
-  void pictured(const Taken&, const std::vector<AttachmentImage>&) override {}
+  void pictured(const Taken&, std::vector<AttachmentImage>&) override {}
   VkImage image_of(uint64_t recorded) const override { return reinterpret_cast<VkImage>(recorded); }
   uint64_t name_of(VkImage image) const override { return reinterpret_cast<uint64_t>(image); }
   void wait_idle(Device&, VkQueue) override {}

@@ -34,12 +34,6 @@ struct Device : Table {
   std::vector<uint32_t> memory_types;  // by the recorded number
   VkQueue queue = nullptr;
   uint32_t family = 0;
-  VkCommandPool pool = nullptr;
-  VkCommandBuffer commands = nullptr;
-  VkBuffer buffer = nullptr;
-  VkDeviceMemory room = nullptr;
-  uint64_t room_bytes = 0;
-  void* at = nullptr;
   bool captures = false;  // it has transform feedback
 };
 

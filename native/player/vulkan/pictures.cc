@@ -39,16 +39,16 @@ bool Player::wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes)
   return fresh;
 }
 
-void Player::pictured(const Taken& taken, const std::vector<AttachmentImage>& images) {
+void Player::pictured(const Taken& taken, std::vector<AttachmentImage>& images) {
   if (picture_) {
     picture_->width = images[0].width, picture_->height = images[0].height;
-    picture_->pixels = images[0].pixels;
+    picture_->pixels = std::move(images[0].pixels);
     return;
   }
   if (!taken.held.empty()) return save_held(taken);
   if (options_.serve) {
-    Served& kept = served_.emplace(taken.call, Served{taken, images}).first->second;  // where it runs first
-    kept.taken.stored.clear();                                                        // whose bytes go
+    Served& kept = served_.emplace(taken.call, Served{taken, std::move(images)}).first->second;  // where it runs first
+    kept.taken.stored.clear();                                                                   // whose bytes go
     return;
   }
   char name[80];

@@ -131,11 +131,6 @@ class Player final : Arguments, Snapshots::Host {
   void make_images(Swapchain& chain, size_t count);
   void drop_images(Swapchain& chain);
   bool read_shown(Picture& picture);
-  bool read_converted(Picture& picture);
-  void read_room(Device& device, uint64_t bytes);
-  void copy_image(Device& device, VkQueue queue, VkImage image, uint32_t width, uint32_t height);
-  void copy_out(Device& device, VkImage image, VkImageLayout layout, const VkImageSubresourceRange& part,
-                const VkBufferImageCopy& region);
 
   // ---- waits (waits.cc)
   void wait_fences(Call& c);
@@ -160,7 +155,7 @@ class Player final : Arguments, Snapshots::Host {
   // ---- pictures of what commands drew (pictures.cc)
   void watch_pictures();
   bool wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes) override;
-  void pictured(const Taken& taken, const std::vector<AttachmentImage>& images) override;
+  void pictured(const Taken& taken, std::vector<AttachmentImage>& images) override;
   uint32_t memory_type_of(const Device& device, uint32_t bits, uint32_t wanted) const override {
     return memory_type(device, bits, wanted);
   }
@@ -229,7 +224,6 @@ class Player final : Arguments, Snapshots::Host {
   std::vector<std::unique_ptr<Swapchain>> swapchains_;
   Swapchain* shown_ = nullptr;  // presented last
   uint32_t shown_index_ = 0;
-  VkQueue shown_on_ = nullptr;
   uint64_t fakes_ = 0;
   std::unordered_map<uint64_t, VkQueryType> query_types_;
   Running work_;

@@ -25,10 +25,8 @@ namespace {
 
 // Calls `one(batch, semaphore, value, signals)` for the waits of each batch, then for its signals.
 template <class Batch, class F> void chained_values(const Batch& batch, uint64_t i, F&& one) {
-  const VkTimelineSemaphoreSubmitInfo none{}, *values = &none;
-  for (auto* at = static_cast<const Chained*>(batch.pNext); at; at = at->next)
-    if (at->stype == VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO)
-      values = reinterpret_cast<const VkTimelineSemaphoreSubmitInfo*>(at);
+  const VkTimelineSemaphoreSubmitInfo none{}, *given = chained<VkTimelineSemaphoreSubmitInfo>(batch.pNext);
+  const auto* values = given ? given : &none;
   auto each = [&](auto* semaphores, uint32_t count, const uint64_t* of, uint32_t given, bool signals) {
     for (uint32_t k = 0; semaphores && k < count; ++k)
       one(i, (uint64_t)semaphores[k], of && k < given ? of[k] : 0, signals);
@@ -117,16 +115,10 @@ void Running::imported(uint64_t semaphore) {
 }
 
 void Running::made(uint64_t semaphore, const VkSemaphoreCreateInfo& info) {
-  const VkSemaphoreTypeCreateInfo* timeline = nullptr;
-  bool ours = true;
-  for (auto* at = static_cast<const Chained*>(info.pNext); at; at = at->next) {
-    if (at->stype == VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO)
-      timeline = reinterpret_cast<const VkSemaphoreTypeCreateInfo*>(at);
-    ours &= at->stype != VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO;
-  }
+  const auto* timeline = chained<VkSemaphoreTypeCreateInfo>(info.pNext);
   imported(semaphore);  // one that is gone may have had the handle
   timelines_.erase(semaphore);
-  if (!ours) return;
+  if (chained<VkExportSemaphoreCreateInfo>(info.pNext)) return;
   if (timeline && timeline->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE)
     values_[semaphore] = timeline->initialValue;
   else

@@ -260,9 +260,6 @@ void Player::destroy_device(Call& c) {
   for (auto& chain : swapchains_)
     if (chain->device == device) drop_images(*chain), chain->device = nullptr;
   if (shown_ && !shown_->device) shown_ = nullptr;
-  if (device->room) DT_VK(*device, vkFreeMemory)(device->device, device->room, nullptr);
-  if (device->buffer) DT_VK(*device, vkDestroyBuffer)(device->device, device->buffer, nullptr);
-  if (device->pool) DT_VK(*device, vkDestroyCommandPool)(device->device, device->pool, nullptr);
   objects_.each([&](unsigned kind, const Object& o) {
     if (kind == OF_Image && o.owner == device) free_own_memory(*device, o.now);
   });

@@ -141,7 +141,7 @@ class Snapshots {
     virtual bool wanted(const KeptCommand& command, uint64_t submit, uint64_t bytes) = 0;
     // Says which contents are wanted, where these are no pictures.
     virtual void hold(Taken& taken, const Device& device) = 0;
-    virtual void pictured(const Taken& taken, const std::vector<AttachmentImage>& images) = 0;
+    virtual void pictured(const Taken& taken, std::vector<AttachmentImage>& images) = 0;
     virtual VkImage image_of(uint64_t recorded) const = 0;      // nullptr: there is none now
     virtual uint64_t name_of(VkImage image) const = 0;          // the recorded handle; 0: a window's
     virtual void wait_idle(Device& device, VkQueue queue) = 0;  // nullptr: for all queues

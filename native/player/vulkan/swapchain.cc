@@ -1,8 +1,8 @@
 // Windows: surfaces that are none, and swapchains whose images are the player's own.
 #include <algorithm>
-#include <cstring>
 
 #include "../../core/error.h"
+#include "chain.h"
 #include "player.h"
 
 namespace dt::play::vk {
@@ -139,99 +139,22 @@ void Player::present(Call& c) {
   const auto queue = c.as<VkQueue>(0);
   if (!work_.wait(info->pWaitSemaphores, info->waitSemaphoreCount)) never_signalled();
   hand_on(device, queue, info->waitSemaphoreCount, info->pWaitSemaphores, nullptr, nullptr);
-  struct Chained {
-    int32_t stype;
-    const Chained* next;
-  };
-  for (auto* at = static_cast<const Chained*>(info->pNext); at; at = at->next) {
-    if (at->stype != VK_STRUCTURE_TYPE_SWAPCHAIN_PRESENT_FENCE_INFO_KHR) continue;
-    auto* fences = reinterpret_cast<const VkSwapchainPresentFenceInfoKHR*>(at);
-    for (uint32_t i = 0; i < fences->swapchainCount; ++i)
-      if (fences->pFences[i]) hand_on(device, queue, 0, nullptr, nullptr, fences->pFences[i]);
-  }
+  const auto* fences = chained<VkSwapchainPresentFenceInfoKHR>(info->pNext);
+  for (uint32_t i = 0; fences && i < fences->swapchainCount; ++i)
+    if (fences->pFences[i]) hand_on(device, queue, 0, nullptr, nullptr, fences->pFences[i]);
   for (uint32_t i = 0; i < info->swapchainCount && info->pSwapchains && info->pImageIndices; ++i) {
     auto* chain = reinterpret_cast<Swapchain*>(info->pSwapchains[i]);
     if (!chain || info->pImageIndices[i] >= chain->images.size()) fail(DT_E_FORMAT, "an image is shown that is none");
     if (i) continue;  // the first window is the picture of the frame
     shown_ = chain;
     shown_index_ = info->pImageIndices[i];
-    shown_on_ = queue;
     presented_ = true;
   }
 }
 
-// A buffer of the player's own that images are read into.
-void Player::read_room(Device& device, uint64_t bytes) {
-  if (!device.pool) {
-    VkCommandPoolCreateInfo pool{};
-    pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-    pool.queueFamilyIndex = device.family;
-    DT_VK(device, vkCreateCommandPool)(device.device, &pool, nullptr, &device.pool);
-    VkCommandBufferAllocateInfo commands{};
-    commands.commandPool = device.pool;
-    commands.commandBufferCount = 1;
-    DT_VK(device, vkAllocateCommandBuffers)(device.device, &commands, &device.commands);
-  }
-  if (device.room_bytes >= bytes) return;
-  if (device.room) {
-    DT_VK(device, vkFreeMemory)(device.device, device.room, nullptr);
-    DT_VK(device, vkDestroyBuffer)(device.device, device.buffer, nullptr);
-  }
-  VkBufferCreateInfo info{};
-  info.size = bytes;
-  info.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  DT_VK(device, vkCreateBuffer)(device.device, &info, nullptr, &device.buffer);
-  VkMemoryRequirements needs{};
-  DT_VK(device, vkGetBufferMemoryRequirements)(device.device, device.buffer, &needs);
-  device.room = allocate(device, needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
-                         "to read an image into");
-  DT_VK(device, vkBindBufferMemory)(device.device, device.buffer, device.room, 0);
-  DT_VK(device, vkMapMemory)(device.device, device.room, 0, VK_WHOLE_SIZE, 0, &device.at);
-  device.room_bytes = bytes;
-}
-
-// Writes the commands that copy a part of an image into the room, and leave its layout as it was.
-void Player::copy_out(Device& device, VkImage image, VkImageLayout layout, const VkImageSubresourceRange& part,
-                      const VkBufferImageCopy& region) {
-  VkImageMemoryBarrier turn{};
-  turn.srcAccessMask = turn.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-  turn.oldLayout = layout;
-  turn.newLayout = layout;
-  if (layout != VK_IMAGE_LAYOUT_GENERAL) turn.newLayout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
-  turn.srcQueueFamilyIndex = turn.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
-  turn.image = image;
-  turn.subresourceRange = part;
-  auto barrier = [&] {
-    DT_VK(device, vkCmdPipelineBarrier)
-    (device.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, nullptr, 0, nullptr,
-     1, &turn);
-  };
-  barrier();
-  DT_VK(device, vkCmdCopyImageToBuffer)(device.commands, image, turn.newLayout, device.buffer, 1, &region);
-  std::swap(turn.oldLayout, turn.newLayout);
-  barrier();
-}
-
-// Copies an image as it is shown into the room, and waits for that.
-void Player::copy_image(Device& device, VkQueue queue, VkImage image, uint32_t width, uint32_t height) {
-  VkCommandBufferBeginInfo begin{};
-  begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  wait_idle(device, queue);
-  DT_VK(device, vkBeginCommandBuffer)(device.commands, &begin);
-  VkBufferImageCopy region{};
-  region.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
-  region.imageExtent = {width, height, 1};
-  copy_out(device, image, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR, {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}, region);
-  DT_VK(device, vkEndCommandBuffer)(device.commands);
-  VkSubmitInfo batch{};
-  batch.commandBufferCount = 1;
-  batch.pCommandBuffers = &device.commands;
-  DT_VK(device, vkQueueSubmit)(queue, 1, &batch, nullptr);
-  if (DT_VK(device, vkQueueWaitIdle)(queue) != VK_SUCCESS) fail(DT_E_ARGUMENT, "the device is lost");
-}
-
-// The picture that was shown last, in a format that the device converts.
-bool Player::read_converted(Picture& picture) {
+// The picture that was shown last; false: nothing was, or in a format that no picture has.
+bool Player::read_shown(Picture& picture) {
+  if (!shown_) return report("image", seq_, "", "there is no image to read back here"), false;
   Device& device = *shown_->device;
   Shot shot;
   shot.format = shown_->info.imageFormat;
@@ -248,28 +171,6 @@ bool Player::read_converted(Picture& picture) {
   picture_ = &picture;
   Snapshots(host, 0, false, false).read(device, std::move(taken));
   picture_ = nullptr;
-  return true;
-}
-
-// The picture that was shown last; false: nothing was, or in a format that no picture has.
-bool Player::read_shown(Picture& picture) {
-  if (!shown_) return report("image", seq_, "", "there is no image to read back here"), false;
-  const VkFormat format = shown_->info.imageFormat;
-  if (!reads_plainly(format)) return read_converted(picture);
-  const bool blue = format == VK_FORMAT_B8G8R8A8_UNORM || format == VK_FORMAT_B8G8R8A8_SRGB;
-  const uint32_t width = shown_->info.imageExtent.width, height = shown_->info.imageExtent.height;
-  const size_t row = size_t{width} * 4;
-  Device& device = *shown_->device;
-  read_room(device, row * height);
-  copy_image(device, shown_on_, shown_->images[shown_index_], width, height);
-  picture.width = static_cast<int>(width);
-  picture.height = static_cast<int>(height);
-  picture.pixels.resize(row * height);
-  for (uint32_t y = 0; y < height; ++y) {
-    uint8_t* to = &picture.pixels[row * y];
-    memcpy(to, static_cast<const uint8_t*>(device.at) + row * (height - 1 - y), row);
-    for (size_t x = 0; blue && x < row; x += 4) std::swap(to[x], to[x + 2]);
-  }
   return true;
 }
 
