@@ -113,21 +113,10 @@ void unrecorded_vkAllocateCommandBuffers(Thread*, VkDevice, const VkCommandBuffe
   const bool secondary = info->level != 0;
   for (uint32_t i = 0; i < info->commandBufferCount; i++) learn((uint64_t)(uintptr_t)made[i], SECONDARY, secondary);
 }
-void after_vkAllocateCommandBuffers(Thread* t, VkDevice device, const VkCommandBufferAllocateInfo* info,
-                                    VkCommandBuffer* made, VkResult result) {
-  unrecorded_vkAllocateCommandBuffers(t, device, info, made, result);
-}
-
 void unrecorded_vkCreateDescriptorUpdateTemplate(Thread*, VkDevice, const VkDescriptorUpdateTemplateCreateInfo* info,
                                                  const VkAllocationCallbacks*, VkDescriptorUpdateTemplate* made,
                                                  VkResult result) {
   if (result == 0) learn((uint64_t)(uintptr_t)*made, PIECES, (uint64_t)(uintptr_t)template_of(*info));
-}
-void after_vkCreateDescriptorUpdateTemplate(Thread* t, VkDevice device,
-                                            const VkDescriptorUpdateTemplateCreateInfo* info,
-                                            const VkAllocationCallbacks* allocator, VkDescriptorUpdateTemplate* made,
-                                            VkResult result) {
-  unrecorded_vkCreateDescriptorUpdateTemplate(t, device, info, allocator, made, result);
 }
 
 }  // namespace hook

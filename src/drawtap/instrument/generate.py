@@ -304,7 +304,7 @@ _UNRECORDED = re.compile(r"\bunrecorded_(\w+)\(")
 
 @cache
 def _watched() -> frozenset[str]:
-    paths = (runtime_folder() / "keep.h", runtime_folder() / "vulkan" / "vulkan.h")
+    paths = (runtime_folder() / "keep.h", *(runtime_folder() / "vulkan").glob("*.cc"))
     return frozenset(name for path in paths for name in _UNRECORDED.findall(path.read_text()))
 
 

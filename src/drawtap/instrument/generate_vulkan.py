@@ -83,6 +83,7 @@ def _parts(functions: Sequence[Function], count: int) -> list[Sequence[Function]
 
 def _header() -> str:
     api = load_api("vk")
+    functions = capture_state.vulkan_functions(generate.runtime_folder() / "vulkan")
     parts = [
         "// Generated. Types of Vulkan and what its wrappers share.",
         "#pragma once",
@@ -96,7 +97,11 @@ def _header() -> str:
         generate_trees.numbers(api),
         '#include "plain.h"',
         '#include "tree.h"',
-        '#include "vulkan.h"',
+        '#include "reach.h"',
+        "// The tap's facts about Vulkan's objects, before and after the driver's functions.",
+        "namespace dt::hook {",
+        *(f"void {name}({parameters});" for name, parameters in functions),
+        "}",
     ]
     return "\n".join(parts) + "\n"
 

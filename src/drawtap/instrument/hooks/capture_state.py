@@ -16,13 +16,15 @@ from drawtap.spec.model import Array
 
 HEADERS = ("gl_state.h", "front_buffer.h")
 _DECLARATION = re.compile(r"^\s*(?:[\w:*]+\s+)+?(before|after)_(\w+)\s*\(([^)]*)\)", re.MULTILINE)
+_HOOKS = re.compile(r"^namespace hook \{$(.*?)^\}  // namespace hook$", re.MULTILINE | re.DOTALL)
+_FUNCTION = re.compile(r"^void (\w+)\(([^)]*)\) \{", re.MULTILINE)
 _GPU_READS = ("gpu_reads", "draw", "dispatch", "flush", "finish", "sync", "frame_end", "readback")
 
 
 @cache
-def _declared(folder: str, names: tuple[str, ...] = HEADERS) -> dict[tuple[str, str], str]:
+def _declared(folder: str) -> dict[tuple[str, str], str]:
     """Hooks that the headers declare: (when, command) -> parameter text."""
-    paths = [path for name in names if (path := Path(folder) / name).exists()]
+    paths = [path for name in HEADERS if (path := Path(folder) / name).exists()]
     text = re.sub(r"//[^\n]*", "", "\n".join(path.read_text() for path in paths))
     return {(m[1], m[2]): " ".join(m[3].split()) for m in _DECLARATION.finditer(text)}
 
@@ -53,16 +55,57 @@ def hooks(folder: Path) -> Hooks:
     return Hooks(name="state", header=header, hook_funcs=(state,))
 
 
+@cache
+def vulkan_functions(folder: Path) -> tuple[tuple[str, str], ...]:
+    """Return what wrappers of Vulkan call, the functions of the namespace dt::hook in `folder`: (name, parameters)."""
+    parts = (part for path in sorted(folder.glob("*.cc")) for part in _HOOKS.findall(path.read_text()))
+    return tuple((m[1], " ".join(m[2].split())) for part in parts for m in _FUNCTION.finditer(part))
+
+
 def vulkan_hooks(folder: Path) -> Hooks:
-    """Return the hook set that Vulkan's header in `folder` declares."""
-    declared = _declared(str(folder), ("vulkan.h",))
+    """Return the hook set of the functions in `folder`: `before_NAME` and `after_NAME` are called around a command.
+
+    `unrecorded_NAME` is called after a command whether it is recorded or not: objects may be older than the recording.
+    """
+    pairs = ((name.partition("_"), parameters) for name, parameters in vulkan_functions(folder))
+    declared = {(when, command): parameters for (when, _, command), parameters in pairs}
 
     def facts(function: Function) -> Hook:
-        before, after = (_call(declared, when, function) for when in ("before", "after"))
-        before = "\n".join((*_named_buffers(function), before)).strip()
+        before, after, always = (_call(declared, when, function) for when in ("before", "after", "unrecorded"))
+        writes = _WRITES.get(function.command.alias or function.name)
+        named = [*_named_buffers(function), *([f"dt::hook::{writes};"] if writes else [])]
+        before, after = "\n".join((*named, before)).strip(), after or always
         return Hook(is_target=bool(before or after), before_run=before, after_run=after)
 
-    return Hooks(name="vulkan", header='#include "vulkan.h"', hook_funcs=(facts,))
+    return Hooks(name="vulkan", hook_funcs=(facts,))
+
+
+# What the device writes to because of a call, as targets_vk.cc takes it.
+_WRITES = {
+    "vkCmdCopyBuffer": "target(dstBuffer)",
+    "vkCmdCopyBuffer2": "target(pCopyBufferInfo->dstBuffer)",
+    "vkCmdCopyImageToBuffer": "target(dstBuffer)",
+    "vkCmdCopyImageToBuffer2": "target(pCopyImageToBufferInfo->dstBuffer)",
+    "vkCmdUpdateBuffer": "target(dstBuffer)",
+    "vkCmdFillBuffer": "target(dstBuffer)",
+    "vkCmdCopyQueryPoolResults": "target(dstBuffer)",
+    "vkCmdWriteBufferMarkerAMD": "target(dstBuffer)",
+    "vkCmdWriteBufferMarker2AMD": "target(dstBuffer)",
+    "vkCmdBindTransformFeedbackBuffersEXT": "target(pBuffers, bindingCount)",
+    "vkCmdBeginTransformFeedbackEXT": "target(pCounterBuffers, counterBufferCount)",
+    "vkCmdEndTransformFeedbackEXT": "target(pCounterBuffers, counterBufferCount)",
+    "vkCreateBufferView": "target(pCreateInfo->buffer)",
+    "vkCreateAccelerationStructureKHR": "target(pCreateInfo->buffer)",
+    "vkGetBufferDeviceAddress": "target(pInfo->buffer)",
+    "vkUpdateDescriptorSets": "target(pDescriptorWrites, descriptorWriteCount)",
+    "vkCmdPushDescriptorSet": "target(pDescriptorWrites, descriptorWriteCount)",
+    "vkCmdPushDescriptorSet2": "target(pPushDescriptorSetInfo->pDescriptorWrites, "
+    "pPushDescriptorSetInfo->descriptorWriteCount)",
+    "vkUpdateDescriptorSetWithTemplate": "target(descriptorUpdateTemplate, pData)",
+    "vkCmdPushDescriptorSetWithTemplate": "pushed(commandBuffer, descriptorUpdateTemplate, pData)",
+    "vkCmdPushDescriptorSetWithTemplate2": "pushed(commandBuffer, "
+    "pPushDescriptorSetWithTemplateInfo->descriptorUpdateTemplate, pPushDescriptorSetWithTemplateInfo->pData)",
+}
 
 
 # Whose buffer is not read because of the call.
@@ -91,7 +134,7 @@ def _call(declared: Mapping[tuple[str, str], str], when: str, function: Function
         if (when, name) in declared:
             arguments = ["_t", *(p.name for p in function.command.params)]
             wanted = declared[when, name].count(",") + 1
-            if when == "after" and function.returns_value and wanted == len(arguments) + 1:
+            if when != "before" and function.returns_value and wanted == len(arguments) + 1:
                 arguments.append("_result")
             return f"dt::hook::{when}_{name}({', '.join(arguments)});"
     return ""
