@@ -143,7 +143,7 @@ PLANNER = (
         "pixel_plan",
         "pixels",
     ),
-    *("pixels_read", "question", "resolves", "snapshots", "texels", "variants", "walk"),
+    *("passes", "pixels_read", "question", "resolves", "snapshots", "texels", "variants", "walk"),
 )
 
 

@@ -11,16 +11,9 @@
 namespace dt::play::vk {
 namespace {
 
-bool is_next(uint16_t n) { return n == number::vkCmdNextSubpass || n == number::vkCmdNextSubpass2; }
-
 constexpr uint32_t SUSPENDED = VK_RENDERING_SUSPENDING_BIT | VK_RENDERING_RESUMING_BIT;
 
 }  // namespace
-
-bool Copier::is_rendering(size_t begin) const {
-  return stream_[begin]->number == number::vkCmdBeginRendering ||
-         stream_[begin]->number == number::vkCmdBeginRenderingKHR;
-}
 
 void Copier::step(Place& place, size_t at) const {
   const KeptCommand& command = *stream_[at];
@@ -34,13 +27,10 @@ void Copier::step(Place& place, size_t at) const {
     bind(place, command);
   } else if (name.starts_with("vkCmdPushDescriptor") || name.starts_with("vkCmdBindDescriptor")) {
     place.unknown = true;
-  } else if (is_next(command.number)) {
+  } else if (goes_on(command.number)) {
     ++place.subpass;
   } else if (place.begin != OUTSIDE && !(flags & FLAG_MARKER)) {
-    if (name.starts_with("vkCmdBegin")) place.open.emplace_back(name.substr(10));
-    if (name.starts_with("vkCmdEnd"))
-      if (auto it = std::find(place.open.rbegin(), place.open.rend(), name.substr(8)); it != place.open.rend())
-        place.open.erase(std::next(it).base());
+    follow_open(place.open, name);
     if (name.starts_with("vkCmdSetRenderingAttachment") || name.starts_with("vkCmdSetRenderingInput"))
       place.open.emplace_back(name);
   }
@@ -52,20 +42,6 @@ const KeptPass* Copier::pass_of(size_t begin) const {
 }
 
 // ---- what is wanted -------------------------------------------------------------------------------------------
-
-template <class Info> std::string Copier::resolves_elsewhere(const Info& info, uint32_t subpass) {
-  for (uint32_t i = 0; i < info.subpassCount; ++i) {
-    const auto& each = info.pSubpasses[i];
-    if (i == subpass) continue;
-    bool resolves = false;
-    for (uint32_t k = 0; each.pResolveAttachments && k < each.colorAttachmentCount; ++k)
-      resolves |= each.pResolveAttachments[k].attachment != VK_ATTACHMENT_UNUSED;
-    if constexpr (requires { each.pNext; })
-      resolves |= chained<VkSubpassDescriptionDepthStencilResolve>(each.pNext) != nullptr;
-    if (resolves) return "another subpass of its render pass resolves samples";
-  }
-  return "";
-}
 
 std::string Copier::obstacle(const Pause& pause, const KeptCommand& command, const Place& place) const {
   if (command.command->flags & FLAG_DISPATCH && place.begin == OUTSIDE)
@@ -87,7 +63,11 @@ std::string Copier::whole_pass(const Pause& pause, const Place& place) const {
   }
   const KeptPass* pass = pass_of(place.begin);
   if (!pass) return "its render pass is not known";
-  return pass->one ? resolves_elsewhere(*pass->one, pause.subpass) : resolves_elsewhere(*pass->two, pause.subpass);
+  for (uint32_t i = 0; i < pass->flat.subpasses.size(); ++i)
+    for (const uint32_t to : pass->flat.subpasses[i].resolves)
+      if (i != pause.subpass && to != VK_ATTACHMENT_UNUSED)
+        return "another subpass of its render pass resolves samples";
+  return "";
 }
 
 void Copier::add_shot(Taken& taken, const std::string& name, uint32_t aspect, VkImageView of,
@@ -121,66 +101,24 @@ void Copier::add_shot(Taken& taken, const std::string& name, uint32_t aspect, Vk
                          .slice = i.type == VK_IMAGE_TYPE_3D});
 }
 
-static std::string color_name(uint32_t i) { return i ? "color" + std::to_string(i) : ""; }
-
-// Returns whether the subpasses behind one leave an attachment undefined.
-template <class Info> static bool is_lost(const Info& info, uint32_t subpass, uint32_t attachment) {
-  for (uint32_t i = subpass + 1; i < info.subpassCount; ++i) {
-    const auto& s = info.pSubpasses[i];
-    bool used = s.pDepthStencilAttachment && s.pDepthStencilAttachment->attachment == attachment;
-    for (uint32_t k = 0; k < s.colorAttachmentCount; ++k) used |= s.pColorAttachments[k].attachment == attachment;
-    for (uint32_t k = 0; k < s.inputAttachmentCount; ++k) used |= s.pInputAttachments[k].attachment == attachment;
-    for (uint32_t k = 0; k < s.preserveAttachmentCount; ++k) used |= s.pPreserveAttachments[k] == attachment;
-    if (!used) return true;
-  }
-  return false;
-}
-
-bool Copier::is_kept(const Pause& pause, uint32_t attachment) const {
-  const KeptPass& pass = *pass_of(pause.begin);
-  return !(pass.one ? is_lost(*pass.one, pause.subpass, attachment) : is_lost(*pass.two, pause.subpass, attachment));
-}
-
-template <class Info> void Copier::shots_of_subpass(Pause& pause, const Info& info) {
-  const auto& subpass = info.pSubpasses[pause.subpass];
-  const std::vector<VkImageView> views = views_of(pause.begin);
-  auto add = [&](const std::string& name, uint32_t aspect, uint32_t attachment) {
-    if (attachment == VK_ATTACHMENT_UNUSED) return;
-    if (attachment >= views.size() || attachment >= info.attachmentCount)
-      pause.taken.why.push_back((name.empty() ? "color" : name) + ": the framebuffer does not have it");
-    else if (is_lost(info, pause.subpass, attachment))
-      pause.taken.why.push_back((name.empty() ? "color" : name) + ": the render pass does not preserve it");
-    else
-      add_shot(pause.taken, name, aspect, views[attachment], VK_IMAGE_LAYOUT_GENERAL);
-  };
-  if (s_.attachments_ & WANT_COLOR)
-    for (uint32_t i = 0; i < subpass.colorAttachmentCount; ++i)
-      add(color_name(i), VK_IMAGE_ASPECT_COLOR_BIT, subpass.pColorAttachments[i].attachment);
-  if (!subpass.pDepthStencilAttachment) return;
-  const uint32_t depth = subpass.pDepthStencilAttachment->attachment;
-  if (s_.attachments_ & WANT_DEPTH) add("depth", VK_IMAGE_ASPECT_DEPTH_BIT, depth);
-  if (s_.attachments_ & WANT_STENCIL) add("stencil", VK_IMAGE_ASPECT_STENCIL_BIT, depth);
-}
-
-std::vector<VkImageView> Copier::views_of(size_t begin) const { return s_.views_of(*stream_[begin]); }
-
 void Copier::shots_of_pass(Pause& pause) {
-  const KeptPass& pass = *pass_of(pause.begin);
-  const uint32_t count = pass.one ? pass.one->subpassCount : pass.two->subpassCount;
-  if (pause.subpass >= count) return pause.taken.why.emplace_back("its render pass has fewer subpasses"), void();
-  pass.one ? shots_of_subpass(pause, *pass.one) : shots_of_subpass(pause, *pass.two);
-}
-
-void Copier::shots_of_rendering(Pause& pause) {
-  const auto* info = stream_[pause.begin]->at<VkRenderingInfo>(1);
-  auto add = [&](const std::string& name, uint32_t aspect, const VkRenderingAttachmentInfo* a) {
-    if (a && a->imageView) add_shot(pause.taken, name, aspect, a->imageView, a->imageLayout);
+  const FlatPass pass = s_.flat(*stream_[pause.begin]);
+  auto& why = pause.taken.why;
+  if (pause.subpass >= pass.subpasses.size()) return why.emplace_back("its render pass has fewer subpasses"), void();
+  auto add = [&](const std::string& name, uint32_t aspect, uint32_t number) {
+    if (number == VK_ATTACHMENT_UNUSED) return;
+    if (number >= pass.attachments.size() || !pass.attachments[number].view)
+      why.push_back((name.empty() ? "color" : name) + ": the framebuffer does not have it");
+    else if (pass.is_lost(pause.subpass, number))
+      why.push_back((name.empty() ? "color" : name) + ": the render pass does not preserve it");
+    else
+      add_shot(pause.taken, name, aspect, pass.attachments[number].view, pass.attachments[number].layout);
   };
-  if (s_.attachments_ & WANT_COLOR)
-    for (uint32_t i = 0; i < info->colorAttachmentCount; ++i)
-      add(color_name(i), VK_IMAGE_ASPECT_COLOR_BIT, &info->pColorAttachments[i]);
-  if (s_.attachments_ & WANT_DEPTH) add("depth", VK_IMAGE_ASPECT_DEPTH_BIT, info->pDepthAttachment);
-  if (s_.attachments_ & WANT_STENCIL) add("stencil", VK_IMAGE_ASPECT_STENCIL_BIT, info->pStencilAttachment);
+  const FlatPass::Subpass& part = pass.subpasses[pause.subpass];
+  for (uint32_t i = 0; s_.attachments_ & WANT_COLOR && i < part.colors.size(); ++i)
+    add(i ? "color" + std::to_string(i) : "", VK_IMAGE_ASPECT_COLOR_BIT, part.colors[i]);
+  if (s_.attachments_ & WANT_DEPTH) add("depth", VK_IMAGE_ASPECT_DEPTH_BIT, part.depth);
+  if (s_.attachments_ & WANT_STENCIL) add("stencil", VK_IMAGE_ASPECT_STENCIL_BIT, part.stencil);
 }
 
 void Copier::want(size_t at, Taken taken) {
@@ -193,9 +131,7 @@ void Copier::want(size_t at, Taken taken) {
     pause.begin = OUTSIDE;
   } else {
     pause.plain = pause.begin == OUTSIDE;
-    pause.plain                 ? shots_of_dispatch(pause)
-    : is_rendering(pause.begin) ? shots_of_rendering(pause)
-                                : shots_of_pass(pause);
+    pause.plain ? shots_of_dispatch(pause) : shots_of_pass(pause);
     if (!pause.plain && s_.attachments_ & WANT_BUFFERS)
       pause.taken.why.emplace_back("the buffers of draws are not read yet");
     if (pause.taken.shots.empty() && pause.taken.stored.empty()) {
@@ -238,7 +174,7 @@ void Copier::make(const KeptCommand& command) {
     case vkCmdNextSubpass: arguments[1] = VK_SUBPASS_CONTENTS_INLINE; break;
     case vkCmdBeginRenderPass2:
     case vkCmdNextSubpass2: {
-      uint64_t& info = arguments[is_next(command.number) ? 1 : 2];
+      uint64_t& info = arguments[goes_on(command.number) ? 1 : 2];
       inside = *reinterpret_cast<const VkSubpassBeginInfo*>(info);
       inside.contents = VK_SUBPASS_CONTENTS_INLINE;
       info = reinterpret_cast<uint64_t>(&inside);
@@ -286,9 +222,8 @@ void Copier::pause(Pause& p) {
   if (rendering) {
     DT_VK(device_, vkCmdEndRendering)(to_);
   } else {
-    const KeptPass& pass = *pass_of(p.begin);
-    const uint32_t count = pass.one ? pass.one->subpassCount : pass.two->subpassCount;
-    for (uint32_t i = p.subpass + 1; i < count; ++i) DT_VK(device_, vkCmdNextSubpass)(to_, VK_SUBPASS_CONTENTS_INLINE);
+    const size_t count = pass_of(p.begin)->flat.subpasses.size();
+    for (size_t i = p.subpass + 1; i < count; ++i) DT_VK(device_, vkCmdNextSubpass)(to_, VK_SUBPASS_CONTENTS_INLINE);
     DT_VK(device_, vkCmdEndRenderPass)(to_);
   }
   if (p.counting) count(p);

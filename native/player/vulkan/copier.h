@@ -81,18 +81,17 @@ class Copier {
   void shot_of(Taken& taken, const std::string& name, const Descriptor& what, uint32_t offset) const;
   std::string obstacle(const Pause& pause, const KeptCommand& command, const Place& place) const;
   std::string whole_pass(const Pause& pause, const Place& place) const;
-  bool is_kept(const Pause& pause, uint32_t attachment) const;
+  bool is_kept(const Pause& pause, uint32_t attachment) const {
+    return !pass_of(pause.begin)->flat.is_lost(pause.subpass, attachment);
+  }
   void want_held(size_t at, Taken taken);
   void plan(Taken& taken, const Pause* pause) const;
   std::string plan_level(Held& held, Taken& taken, const Pause* pause) const;
   std::string layout_in(const Pause& pause, const Held& held, uint32_t layer, VkImageLayout& layout) const;
   void shots_of_pass(Pause& pause);
-  void shots_of_rendering(Pause& pause);
-  template <class Info> void shots_of_subpass(Pause& pause, const Info& info);
   void add_shot(Taken& taken, const std::string& name, uint32_t aspect, VkImageView view, VkImageLayout layout) const;
-  template <class Info> static std::string resolves_elsewhere(const Info& info, uint32_t subpass);
   const KeptPass* pass_of(size_t begin) const;
-  std::vector<VkImageView> views_of(size_t begin) const;
+  std::vector<VkImageView> views_of(size_t begin) const { return s_.views_of(*stream_[begin]); }
 
   void make(const KeptCommand& command);
   void begin(size_t at, Variant which, bool whole);
@@ -117,7 +116,7 @@ class Copier {
   VkImage resolve_depth(const Shot& shot, VkImageLayout layout);
   Room buffer_room(uint64_t bytes, uint32_t usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT);
   VkDeviceMemory memory_for(const VkMemoryRequirements& needs, uint32_t properties);
-  bool is_rendering(size_t begin) const;
+  bool is_rendering(size_t begin) const { return begins_rendering(*stream_[begin]); }
 
   Snapshots& s_;
   Snapshots::Submission& submission_;

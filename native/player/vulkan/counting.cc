@@ -1,4 +1,6 @@
 // Copies of command buffers that perform draws once more into images of our own, which count fragments by pixel.
+#include <algorithm>
+
 #include "../../core/error.h"
 #include "copier.h"
 
@@ -7,18 +9,12 @@ namespace dt::play::vk {
 // Returns whether an interrupted pass loses something that the subpass draws to.
 bool Copier::loses(const Pause& pause) const {
   if (is_rendering(pause.begin)) return false;
-  const KeptPass& pass = *pass_of(pause.begin);
-  auto look = [&](const auto& info) {
-    if (pause.subpass >= info.subpassCount) return true;
-    const auto& of = info.pSubpasses[pause.subpass];
-    bool lost = of.pDepthStencilAttachment && of.pDepthStencilAttachment->attachment != VK_ATTACHMENT_UNUSED &&
-                !is_kept(pause, of.pDepthStencilAttachment->attachment);
-    for (uint32_t i = 0; i < of.colorAttachmentCount; ++i)
-      if (const uint32_t each = of.pColorAttachments[i].attachment; each != VK_ATTACHMENT_UNUSED)
-        lost |= !is_kept(pause, each);
-    return lost;
-  };
-  return pass.one ? look(*pass.one) : look(*pass.two);
+  const FlatPass& pass = pass_of(pause.begin)->flat;
+  if (pause.subpass >= pass.subpasses.size()) return true;
+  std::vector<uint32_t> all = pass.subpasses[pause.subpass].colors;
+  all.push_back(pass.subpasses[pause.subpass].depth);
+  return std::any_of(all.begin(), all.end(),
+                     [&](uint32_t each) { return each != VK_ATTACHMENT_UNUSED && pass.is_lost(pause.subpass, each); });
 }
 
 std::string Copier::want_count(size_t at, Counting counting) {

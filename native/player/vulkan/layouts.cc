@@ -44,12 +44,10 @@ void Snapshots::follow_pass(const KeptCommand& begin) {
   auto pass = passes_.find(begin.at<VkRenderPassBeginInfo>(1)->renderPass);
   if (pass == passes_.end()) return;
   const std::vector<VkImageView> views = views_of(begin);
-  auto each = [&](const auto& info) {
-    for (uint32_t i = 0; i < info.attachmentCount && i < views.size(); ++i)
-      if (auto view = views_.find(views[i]); view != views_.end())
-        turn(view->second.image, view->second.range, info.pAttachments[i].finalLayout);
-  };
-  pass->second.one ? each(*pass->second.one) : each(*pass->second.two);
+  auto& attachments = pass->second.flat.attachments;
+  for (size_t i = 0; i < attachments.size() && i < views.size(); ++i)
+    if (auto view = views_.find(views[i]); view != views_.end())
+      turn(view->second.image, view->second.range, attachments[i].last);
 }
 
 void Snapshots::follow(const KeptCommand& command) {

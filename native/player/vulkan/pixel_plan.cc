@@ -41,6 +41,10 @@ bool PixelPlan::has_pixel(const VkRect2D& box) const {
          y < int64_t{box.offset.y} + box.extent.height;
 }
 
+bool PixelPlan::resolves_target() const {
+  return std::any_of(pass_.resolved.begin(), pass_.resolved.end(), [&](auto* to) { return is_target(to); });
+}
+
 void PixelPlan::begin_pass(size_t at) {
   pass_ = flat(at), subpass_ = 0;
   begin_ = at;  // the questions below are about its subpasses
@@ -66,10 +70,7 @@ void PixelPlan::begin_pass(size_t at) {
   }
   subpass_ = 0;
   begin_ = NONE;
-  bool resolves = false;
-  for (auto& each : pass_.subpasses)
-    for (auto* to : each.resolves) resolves |= is_target(to);
-  if (!uses && !resolves) return;
+  if (!uses && !resolves_target()) return;
   stale_ = !read(at, true, Taken::NO_EVENT).empty();
   if (!uses || !has_pixel(pass_.area) || (loads && !undefined)) return;
   event_ = history_.add(loads ? "other" : "clear", stream_[at]->seq, submit_);
@@ -209,11 +210,9 @@ void PixelPlan::behind(size_t at) {
   passed(at);
   if (command.command->flags & FLAG_PASS_END && begin_ != NONE) {
     begin_ = NONE;
-    bool resolves = false, used = false;
-    for (auto& each : pass_.subpasses)
-      for (auto* to : each.resolves) resolves |= is_target(to);
+    bool used = false;
     for (auto& each : pass_.attachments) used |= is_target(each.view);
-    if (resolves && has_pixel(pass_.area)) event_ = history_.add("copy", command.seq, submit_, true);
+    if (resolves_target() && has_pixel(pass_.area)) event_ = history_.add("copy", command.seq, submit_, true);
     if (event_ == NONE && stale_ && used) stale_ = !read(at, false, Taken::NO_EVENT).empty();
   }
   if (event_ != NONE) {

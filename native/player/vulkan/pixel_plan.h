@@ -14,6 +14,7 @@ class PixelPlan : public Walk {
  private:
   bool has_pixel(const VkRect2D& box) const;
   bool has_pixel(int32_t x, int32_t y, int32_t right, int32_t bottom) const;
+  bool resolves_target() const;
 
   void begin_pass(size_t at);
   void clear_attachments(size_t at);

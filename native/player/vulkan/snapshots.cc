@@ -113,8 +113,10 @@ void Snapshots::keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[
     case vkCreateRenderPass:
     case vkCreateRenderPass2: {
       KeptPass& pass = passes_[*c.at<VkRenderPass>(3)] = {};
-      c.number == vkCreateRenderPass ? void(pass.one = c.at<VkRenderPassCreateInfo>(1))
-                                     : void(pass.two = c.at<VkRenderPassCreateInfo2>(1));
+      if (c.number == vkCreateRenderPass)
+        pass.flat = flat_pass(*(pass.one = c.at<VkRenderPassCreateInfo>(1)));
+      else
+        pass.flat = flat_pass(*(pass.two = c.at<VkRenderPassCreateInfo2>(1)));
       pass.rooms = std::move(rooms);
       rooms.clear();
       return;

@@ -6,7 +6,9 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -62,10 +64,33 @@ struct KeptSet {
   std::map<std::pair<uint32_t, uint32_t>, Descriptor> content;  // by binding and element
 };
 enum Variant : uint8_t { FIRST, MIDDLE, LAST };  // parts of a render pass that is interrupted
+// A render pass, whichever commands make and begin it.
+struct FlatPass {
+  struct Attachment {
+    VkImageView view = nullptr;
+    VkAttachmentLoadOp load = VK_ATTACHMENT_LOAD_OP_LOAD, stencil_load = VK_ATTACHMENT_LOAD_OP_LOAD;
+    VkImageLayout layout = VK_IMAGE_LAYOUT_GENERAL;  // while it runs
+    VkImageLayout last = VK_IMAGE_LAYOUT_GENERAL;    // that a render pass leaves it in
+  };
+  struct Subpass {
+    std::vector<uint32_t> colors, resolves;  // numbers of attachments, or VK_ATTACHMENT_UNUSED
+    uint32_t depth = VK_ATTACHMENT_UNUSED, stencil = VK_ATTACHMENT_UNUSED;
+    std::set<uint32_t> uses;  // attachments that it draws to, reads or preserves
+    uint32_t views = 0;       // the mask of several views
+  };
+  std::vector<Attachment> attachments;
+  std::vector<Subpass> subpasses;
+  std::vector<VkImageView> resolved;  // images that get resolved samples
+  VkRect2D area{};
+  bool rendering = false;
+  bool is_lost(uint32_t subpass, uint32_t attachment) const;  // the subpasses behind one leave it undefined
+};
+template <class Info> FlatPass flat_pass(const Info& info);  // without its views
 struct KeptPass {
   std::vector<std::unique_ptr<uint8_t[]>> rooms;
   const VkRenderPassCreateInfo* one = nullptr;  // either of them
   const VkRenderPassCreateInfo2* two = nullptr;
+  FlatPass flat;
   VkRenderPass variants[3] = {};
 };
 
@@ -199,6 +224,7 @@ class Snapshots {
   void follow_pass(const KeptCommand& begin);
   void turn(VkImage image, const VkImageSubresourceRange& range, VkImageLayout to);
   std::vector<VkImageView> views_of(const KeptCommand& begin) const;  // of a render pass
+  FlatPass flat(const KeptCommand& begin) const;
   VkCommandBuffer copied(Submission& s, VkCommandBuffer of, VkQueue queue, uint64_t seq, uint32_t& place);
   VkCommandBuffer looked_at(Submission& s, VkCommandBuffer of, VkQueue queue, uint64_t seq);
   void keep_pipelines(const Call& c, std::vector<std::unique_ptr<uint8_t[]>>& rooms);
@@ -243,6 +269,9 @@ const char* unreadable(Device& device, VkFormat format);
 AttachmentImage read_shot(const Shot& shot, const void* room);
 bool has_depth(VkFormat format);
 bool has_stencil(VkFormat format);
+bool begins_rendering(const KeptCommand& command);
+bool goes_on(uint16_t number);  // to the next subpass
+void follow_open(std::vector<std::string>& open, std::string_view name);
 void unfold(const KeptBuffer& buffer, Stream& stream, unsigned depth = 0);
 
 }  // namespace dt::play::vk

@@ -2,14 +2,8 @@
 
 #include <algorithm>
 
-#include "chain.h"
-
 namespace dt::play::vk {
 namespace {
-
-bool begins_rendering(const KeptCommand& command) { return command.number == number::vkCmdBeginRendering; }
-
-bool goes_on(uint16_t n) { return n == number::vkCmdNextSubpass || n == number::vkCmdNextSubpass2; }
 
 // Commands that give dynamic state of graphics.
 bool gives_state(std::string_view name) {
@@ -67,60 +61,6 @@ bool Walk::is_target(VkImage image, const VkImageSubresourceLayers& of) const {
 
 // ---- render passes ----------------------------------------------------------------------------------------------
 
-template <class Info>
-void Walk::add_pass(FlatPass& pass, const Info& info, const std::vector<VkImageView>& views) const {
-  for (uint32_t i = 0; i < info.attachmentCount; ++i)
-    pass.attachments.push_back({i < views.size() ? views[i] : nullptr, info.pAttachments[i].loadOp,
-                                info.pAttachments[i].stencilLoadOp, VK_IMAGE_LAYOUT_GENERAL});
-  auto view_of = [&](uint32_t i) { return i < views.size() ? views[i] : nullptr; };
-  for (uint32_t i = 0; i < info.subpassCount; ++i) {
-    const auto& each = info.pSubpasses[i];
-    FlatPass::Subpass& out = pass.subpasses.emplace_back();
-    for (uint32_t k = 0; k < each.colorAttachmentCount; ++k) out.colors.push_back(each.pColorAttachments[k].attachment);
-    if (each.pDepthStencilAttachment) out.depth = out.stencil = each.pDepthStencilAttachment->attachment;
-    for (uint32_t k = 0; each.pResolveAttachments && k < each.colorAttachmentCount; ++k)
-      out.resolves.push_back(view_of(each.pResolveAttachments[k].attachment));
-    if constexpr (requires { each.viewMask; }) {
-      out.views = each.viewMask;
-      const auto* deep = chained<VkSubpassDescriptionDepthStencilResolve>(each.pNext);
-      if (deep && deep->pDepthStencilResolveAttachment)
-        out.resolves.push_back(view_of(deep->pDepthStencilResolveAttachment->attachment));
-    }
-  }
-  if constexpr (requires { info.pSubpasses[0].viewMask; }) return;
-  const auto* several = chained<VkRenderPassMultiviewCreateInfo>(info.pNext);
-  for (uint32_t i = 0; several && i < several->subpassCount && i < pass.subpasses.size(); ++i)
-    pass.subpasses[i].views = several->pViewMasks[i];
-}
-
-FlatPass Walk::flat(size_t begin) const {
-  FlatPass pass;
-  const KeptCommand& command = *stream_[begin];
-  if (!begins_rendering(command)) {
-    pass.area = command.at<VkRenderPassBeginInfo>(1)->renderArea;
-    auto it = s_.passes_.find(command.at<VkRenderPassBeginInfo>(1)->renderPass);
-    if (it == s_.passes_.end()) return pass;
-    const std::vector<VkImageView> views = s_.views_of(command);
-    it->second.one ? add_pass(pass, *it->second.one, views) : add_pass(pass, *it->second.two, views);
-    return pass;
-  }
-  const auto& info = *command.at<VkRenderingInfo>(1);
-  pass.rendering = true, pass.area = info.renderArea;
-  FlatPass::Subpass& out = pass.subpasses.emplace_back();
-  out.views = info.viewMask;
-  auto add = [&](const VkRenderingAttachmentInfo* a) {
-    if (!a || !a->imageView) return static_cast<uint32_t>(VK_ATTACHMENT_UNUSED);
-    if (a->resolveMode && a->resolveImageView) out.resolves.push_back(a->resolveImageView);
-    pass.attachments.push_back({a->imageView, a->loadOp, a->loadOp, a->imageLayout});
-    return static_cast<uint32_t>(pass.attachments.size() - 1);
-  };
-  for (uint32_t i = 0; i < info.colorAttachmentCount; ++i) out.colors.push_back(add(&info.pColorAttachments[i]));
-  out.depth = add(info.pDepthAttachment), out.stencil = add(info.pStencilAttachment);
-  if (info.flags & VK_RENDERING_RESUMING_BIT)
-    for (auto& each : pass.attachments) each.load = each.stencil_load = VK_ATTACHMENT_LOAD_OP_LOAD;
-  return pass;
-}
-
 uint32_t Walk::color() const {
   if (begin_ == NONE || subpass_ >= pass_.subpasses.size()) return VK_ATTACHMENT_UNUSED;
   const auto& colors = pass_.subpasses[subpass_].colors;
@@ -157,10 +97,7 @@ void Walk::follow(size_t at) {
     std::erase_if(sets_, [&](size_t each) { return same_state(*stream_[each], command); });
     sets_.push_back(at);
   } else if (!(command.command->flags & (FLAG_PASS_BEGIN | FLAG_PASS_END | FLAG_MARKER))) {
-    if (name.starts_with("vkCmdBegin")) open_.emplace_back(name.substr(10));
-    if (name.starts_with("vkCmdEnd"))
-      if (auto it = std::find(open_.rbegin(), open_.rend(), name.substr(8)); it != open_.rend())
-        open_.erase(std::next(it).base());
+    follow_open(open_, name);
   }
 }
 

@@ -5,31 +5,12 @@
 
 namespace dt::play::vk {
 
-// A render pass, whichever commands begin it.
-struct FlatPass {
-  struct Attachment {
-    VkImageView view = nullptr;
-    VkAttachmentLoadOp load = VK_ATTACHMENT_LOAD_OP_LOAD, stencil_load = VK_ATTACHMENT_LOAD_OP_LOAD;
-    VkImageLayout layout = VK_IMAGE_LAYOUT_GENERAL;  // while it runs
-  };
-  struct Subpass {
-    std::vector<uint32_t> colors;  // numbers of attachments, or VK_ATTACHMENT_UNUSED
-    uint32_t depth = VK_ATTACHMENT_UNUSED, stencil = VK_ATTACHMENT_UNUSED;
-    std::vector<VkImageView> resolves;
-    uint32_t views = 0;  // the mask of several views
-  };
-  std::vector<Attachment> attachments;
-  std::vector<Subpass> subpasses;
-  VkRect2D area{};
-  bool rendering = false;
-};
-
 class Walk : public Plan {
  protected:
   Walk(const Submitted& of, Question& question);
   void behind(size_t at) override;  // it follows passes, and says when the last command ran
   static constexpr size_t NONE = SIZE_MAX;
-  FlatPass flat(size_t begin) const;
+  FlatPass flat(size_t begin) const { return s_.flat(*stream_[begin]); }
   const KeptView* view(VkImageView of) const;
   const KeptImage* target() const;
   bool is_target(VkImageView of) const;
@@ -66,7 +47,6 @@ class Walk : public Plan {
   std::vector<std::string> open_;  // queries and the like that run
 
  private:
-  template <class Info> void add_pass(FlatPass& pass, const Info& info, const std::vector<VkImageView>& views) const;
   Question& question_;
 };
 
