@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "../common/pixel_size.h"
+#include "../common/uniform_type.h"
 #include "gl_state.h"
 #include "gl_enums.h"
 
@@ -20,48 +21,9 @@ int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to;
 
 // Components of a value of a uniform's type; everything opaque is one integer.
 int64_t uniform_components(uint32_t type) {
-  switch (type) {
-    case GL_FLOAT_VEC2:
-    case GL_INT_VEC2:
-    case GL_BOOL_VEC2:
-    case GL_UNSIGNED_INT_VEC2:
-    case GL_DOUBLE_VEC2:
-    case GL_INT64_VEC2_ARB:
-    case GL_UNSIGNED_INT64_VEC2_ARB: return 2;
-    case GL_FLOAT_VEC3:
-    case GL_INT_VEC3:
-    case GL_BOOL_VEC3:
-    case GL_UNSIGNED_INT_VEC3:
-    case GL_DOUBLE_VEC3:
-    case GL_INT64_VEC3_ARB:
-    case GL_UNSIGNED_INT64_VEC3_ARB: return 3;
-    case GL_FLOAT_VEC4:
-    case GL_INT_VEC4:
-    case GL_BOOL_VEC4:
-    case GL_UNSIGNED_INT_VEC4:
-    case GL_DOUBLE_VEC4:
-    case GL_INT64_VEC4_ARB:
-    case GL_UNSIGNED_INT64_VEC4_ARB: return 4;
-    case GL_FLOAT_MAT2:
-    case GL_DOUBLE_MAT2: return 4;
-    case GL_FLOAT_MAT3:
-    case GL_DOUBLE_MAT3: return 9;
-    case GL_FLOAT_MAT4:
-    case GL_DOUBLE_MAT4: return 16;
-    case GL_FLOAT_MAT2x3:
-    case GL_FLOAT_MAT3x2:
-    case GL_DOUBLE_MAT2x3:
-    case GL_DOUBLE_MAT3x2: return 6;
-    case GL_FLOAT_MAT2x4:
-    case GL_FLOAT_MAT4x2:
-    case GL_DOUBLE_MAT2x4:
-    case GL_DOUBLE_MAT4x2: return 8;
-    case GL_FLOAT_MAT3x4:
-    case GL_FLOAT_MAT4x3:
-    case GL_DOUBLE_MAT3x4:
-    case GL_DOUBLE_MAT4x3: return 12;
-    default: return 1;
-  }
+  for (uint32_t vectors : Each<uint32_t>{GL_INT64_VEC2_ARB, GL_UNSIGNED_INT64_VEC2_ARB})
+    if (type - vectors < 3) return type - vectors + 2;
+  return uniform_type(type).values();
 }
 
 int texture_dimensions(int64_t target) {

@@ -1,10 +1,10 @@
 #include "query.h"
-#include "query_values.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "../common/json.h"
+#include "../common/uniform_type.h"
 #include "../core/text.h"
 #include "../mirror/texture_targets.h"
 #include "play.h"
@@ -22,6 +22,19 @@ constexpr int MOST_VALUES = 4096, MOST_LEVELS = 20;
 const char* const FACES[] = {"GL_TEXTURE_CUBE_MAP_POSITIVE_X", "GL_TEXTURE_CUBE_MAP_NEGATIVE_X",
                              "GL_TEXTURE_CUBE_MAP_POSITIVE_Y", "GL_TEXTURE_CUBE_MAP_NEGATIVE_Y",
                              "GL_TEXTURE_CUBE_MAP_POSITIVE_Z", "GL_TEXTURE_CUBE_MAP_NEGATIVE_Z"};
+
+std::string enum_text(int table, uint32_t value) {
+  auto name_in = [&](const EnumTable& t) -> const char* {
+    auto* end = t.names + t.count;
+    auto* at = std::lower_bound(t.names, end, value, [](const EnumName& n, uint32_t v) { return n.value < v; });
+    return at != end && at->value == value ? at->name : nullptr;
+  };
+  const char* name = name_in(g_enum_tables[table]);
+  if (name) return json_text(name);
+  char text[16];
+  snprintf(text, sizeof text, "0x%X", value);
+  return json_text(text);
+}
 
 class Asker {
  public:
@@ -663,20 +676,20 @@ class Asker {
 
   void uniform(uint32_t program, int32_t at, uint32_t type, const std::string& path) {
     if (!wanted(path)) return;
-    UniformType t = uniform_type(type);
+    const UniformType t = uniform_type(type);
     std::vector<std::string> parts;
     if (t.of == 'f') {
       float v[16] = {};
       if (driver::glGetUniformfv) driver::glGetUniformfv(program, at, v);
-      for (int i = 0; i < t.values; ++i) parts.push_back(json_real(v[i]));
+      for (int i = 0; i < t.values(); ++i) parts.push_back(json_real(v[i]));
     } else if (t.of == 'd') {
       double v[16] = {};
       if (driver::glGetUniformdv) driver::glGetUniformdv(program, at, v);
-      for (int i = 0; i < t.values; ++i) parts.push_back(json_real(v[i]));
+      for (int i = 0; i < t.values(); ++i) parts.push_back(json_real(v[i]));
     } else {
       int32_t v[16] = {};
       if (driver::glGetUniformiv) driver::glGetUniformiv(program, at, v);
-      for (int i = 0; i < t.values; ++i)
+      for (int i = 0; i < t.values(); ++i)
         parts.push_back(t.of == 'b'   ? (v[i] ? "true" : "false")
                         : t.of == 'u' ? std::to_string(static_cast<uint32_t>(v[i]))
                                       : std::to_string(v[i]));

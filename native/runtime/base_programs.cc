@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../common/uniform_type.h"
 #include "base.h"
 #include "told.h"
 
@@ -16,54 +17,6 @@ enum : uint32_t {
   OUR_SHADER = 0xD7A91000,  // names that no driver has given out by then
 };
 constexpr int32_t MOST_NAME = 1024, MOST_SHADERS = 16, MOST_VARYINGS = 64;
-
-// The values of a uniform of a type: their number, their kind, and the number of columns where it is a matrix.
-struct UniformType {
-  uint8_t values;
-  char of;
-  uint8_t columns;
-};
-UniformType uniform_type(uint32_t type) {
-  switch (type) {
-    case GL_FLOAT: return {1, 'f', 0};
-    case GL_FLOAT_VEC2: return {2, 'f', 0};
-    case GL_FLOAT_VEC3: return {3, 'f', 0};
-    case GL_FLOAT_VEC4: return {4, 'f', 0};
-    case GL_INT_VEC2:
-    case GL_BOOL_VEC2: return {2, 'i', 0};
-    case GL_INT_VEC3:
-    case GL_BOOL_VEC3: return {3, 'i', 0};
-    case GL_INT_VEC4:
-    case GL_BOOL_VEC4: return {4, 'i', 0};
-    case GL_UNSIGNED_INT: return {1, 'u', 0};
-    case GL_UNSIGNED_INT_VEC2: return {2, 'u', 0};
-    case GL_UNSIGNED_INT_VEC3: return {3, 'u', 0};
-    case GL_UNSIGNED_INT_VEC4: return {4, 'u', 0};
-    case GL_FLOAT_MAT2: return {4, 'f', 2};
-    case GL_FLOAT_MAT3: return {9, 'f', 3};
-    case GL_FLOAT_MAT4: return {16, 'f', 4};
-    case GL_FLOAT_MAT2x3: return {6, 'f', 2};
-    case GL_FLOAT_MAT2x4: return {8, 'f', 2};
-    case GL_FLOAT_MAT3x2: return {6, 'f', 3};
-    case GL_FLOAT_MAT3x4: return {12, 'f', 3};
-    case GL_FLOAT_MAT4x2: return {8, 'f', 4};
-    case GL_FLOAT_MAT4x3: return {12, 'f', 4};
-    case GL_DOUBLE: return {1, 'd', 0};
-    case GL_DOUBLE_VEC2: return {2, 'd', 0};
-    case GL_DOUBLE_VEC3: return {3, 'd', 0};
-    case GL_DOUBLE_VEC4: return {4, 'd', 0};
-    case GL_DOUBLE_MAT2: return {4, 'd', 2};
-    case GL_DOUBLE_MAT3: return {9, 'd', 3};
-    case GL_DOUBLE_MAT4: return {16, 'd', 4};
-    case GL_DOUBLE_MAT2x3: return {6, 'd', 2};
-    case GL_DOUBLE_MAT2x4: return {8, 'd', 2};
-    case GL_DOUBLE_MAT3x2: return {6, 'd', 3};
-    case GL_DOUBLE_MAT3x4: return {12, 'd', 3};
-    case GL_DOUBLE_MAT4x2: return {8, 'd', 4};
-    case GL_DOUBLE_MAT4x3: return {12, 'd', 4};
-    default: return {1, 'i', 0};  // integers, booleans, samplers, images
-  }
-}
 
 // Calls `each` with the name and location of every uniform outside of blocks, element by element of arrays.
 template <class F> void each_uniform(const Driver& d, uint32_t program, F each) {
@@ -206,17 +159,16 @@ namespace {
 template <class T>
 void tell_matrix(Thread* t, const char* suffix, int32_t location, UniformType type, const T* values) {
   char name[32];
-  const int rows = type.values / type.columns;
-  if (rows == type.columns)
-    snprintf(name, sizeof name, "glUniformMatrix%d%s", rows, suffix);
+  if (type.rows == type.columns)
+    snprintf(name, sizeof name, "glUniformMatrix%d%s", type.rows, suffix);
   else
-    snprintf(name, sizeof name, "glUniformMatrix%dx%d%s", type.columns, rows, suffix);
+    snprintf(name, sizeof name, "glUniformMatrix%dx%d%s", type.columns, type.rows, suffix);
   tell_named<int32_t, int32_t, uint8_t, const T*>(t, name, location, 1, 0, values);
 }
 template <class T>
 void tell_vector(Thread* t, const char* suffix, int32_t location, UniformType type, const T* values) {
   char name[32];
-  snprintf(name, sizeof name, "glUniform%d%s", type.values, suffix);
+  snprintf(name, sizeof name, "glUniform%d%s", type.rows, suffix);
   tell_named<int32_t, int32_t, const T*>(t, name, location, 1, values);
 }
 
@@ -233,12 +185,12 @@ void tell_values(Base& b, uint32_t program) {
     } v = {};
     if (type.of == 'f')
       d.glGetUniformfv(program, location, v.f);
-    else if (type.of == 'i')
-      d.glGetUniformiv(program, location, v.i);
+    else if (type.of == 'd')
+      d.glGetUniformdv(program, location, v.d);
     else if (type.of == 'u')
       d.glGetUniformuiv(program, location, v.u);
     else
-      d.glGetUniformdv(program, location, v.d);
+      d.glGetUniformiv(program, location, v.i);
     if (!b.fine()) return;
     if (type.of == 'f')
       type.columns ? tell_matrix(b.t, "fv", location, type, v.f) : tell_vector(b.t, "fv", location, type, v.f);

@@ -17,7 +17,6 @@
 #include "mesh.h"
 #include "source.h"
 #include "table_backend.h"
-#include "uniform.h"
 #include "call_shapes.h"
 #include "gl_enums.h"
 
@@ -185,7 +184,6 @@ class GeometrySource : public Source {
     unsigned own_planes;
   };
   Twin* twin_for(uint32_t program, unsigned own_planes, const char*& why);
-  static void give_uniforms(Twin& twin, uint32_t program);
   static void bind_feedback(Capture& mine);
   static bool draw_captured(Draw& draw, Capture& mine, uint32_t mode, uint64_t each, int64_t expected, bool& drew,
                             uint64_t& generated, uint64_t& written);
@@ -258,28 +256,6 @@ Twin* GeometrySource::twin_for(uint32_t program, unsigned own_planes, const char
                      : "the program clips at planes, and its shader does not say how far away they are",
            nullptr;
   return twin;
-}
-
-// Its uniforms and blocks as the program has them.
-void GeometrySource::give_uniforms(Twin& twin, uint32_t program) {
-  for (auto& u : twin.uniforms) {
-    uint32_t now[16] = {};
-    if (u.kind == 'f')
-      driver::glGetUniformfv(program, u.from, reinterpret_cast<float*>(now));
-    else if (u.kind == 'i')
-      driver::glGetUniformiv(program, u.from, reinterpret_cast<int*>(now));
-    else
-      driver::glGetUniformuiv(program, u.from, now);
-    if (u.set && !memcmp(now, u.last, sizeof now)) continue;
-    memcpy(u.last, now, sizeof now);
-    u.set = true;
-    set_uniform(u.kind, static_cast<unsigned>(u.columns), static_cast<unsigned>(u.rows), u.to, u.last);
-  }
-  for (auto& [there, here] : twin.blocks) {
-    int binding = 0;
-    driver::glGetActiveUniformBlockiv(program, there, GL_UNIFORM_BLOCK_BINDING, &binding);
-    driver::glUniformBlockBinding(twin.program, here, static_cast<uint32_t>(binding));
-  }
 }
 
 void GeometrySource::bind_feedback(Capture& mine) {
@@ -406,7 +382,7 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   if (pause) driver::glPauseTransformFeedback();
   bind_feedback(mine);
   driver::glUseProgram(twin->program);
-  give_uniforms(*twin, program);
+  twin->uniforms.write(program, twin->program, twin->uniforms.values(program));
   bool discards = enabled(GL_RASTERIZER_DISCARD);
   if (!discards) driver::glEnable(GL_RASTERIZER_DISCARD);
   drain_errors();

@@ -17,32 +17,6 @@ const char* const CAPTURED_NAMES[CAPTURED] = {"gl_ClipDistance", "gl_CullDistanc
 // Drivers do not hand out gl_CullDistance: in the twin it is an output of another name, which culls nothing.
 const char* const OUR_CULL_DISTANCE = "dt_CullDistance";
 
-// The way to read and set a type of uniforms.
-bool shape(uint32_t type, char& kind, int& columns, int& rows) {
-  columns = 1;
-  if (type == GL_FLOAT) return kind = 'f', rows = 1, true;
-  if (type >= GL_FLOAT_VEC2 && type <= GL_FLOAT_VEC4)
-    return kind = 'f', rows = static_cast<int>(type - GL_FLOAT_VEC2) + 2, true;
-  if (type == GL_INT || type == GL_BOOL) return kind = 'i', rows = 1, true;
-  if (type >= GL_INT_VEC2 && type <= GL_INT_VEC4)
-    return kind = 'i', rows = static_cast<int>(type - GL_INT_VEC2) + 2, true;
-  if (type >= GL_BOOL_VEC2 && type <= GL_BOOL_VEC4)
-    return kind = 'i', rows = static_cast<int>(type - GL_BOOL_VEC2) + 2, true;
-  if (type == GL_UNSIGNED_INT) return kind = 'u', rows = 1, true;
-  if (type >= GL_UNSIGNED_INT_VEC2 && type <= GL_UNSIGNED_INT_VEC4)
-    return kind = 'u', rows = static_cast<int>(type - GL_UNSIGNED_INT_VEC2) + 2, true;
-  if (type >= GL_FLOAT_MAT2 && type <= GL_FLOAT_MAT4)
-    return kind = 'f', columns = rows = static_cast<int>(type - GL_FLOAT_MAT2) + 2, true;
-  static const int mixed[6][2] = {{2, 3}, {2, 4}, {3, 2}, {3, 4}, {4, 2}, {4, 3}};
-  if (type >= GL_FLOAT_MAT2x3 && type <= GL_FLOAT_MAT4x3)
-    return kind = 'f', columns = mixed[type - GL_FLOAT_MAT2x3][0], rows = mixed[type - GL_FLOAT_MAT2x3][1], true;
-  bool is_double = type == GL_DOUBLE || (type >= GL_DOUBLE_VEC2 && type <= GL_DOUBLE_VEC4) ||
-                   (type >= GL_DOUBLE_MAT2 && type <= GL_DOUBLE_MAT4x3);
-  if (is_double) return false;
-  return kind = 'i', rows = 1, true;  // a sampler
-}
-bool is_image(uint32_t type) { return type >= GL_IMAGE_1D && type <= GL_UNSIGNED_INT_IMAGE_2D_MULTISAMPLE_ARRAY; }
-
 // Returns whether stages before the rasteriser write to buffers or images: they would write twice.
 bool writes_memory(uint32_t program) {
   const GlContext* c = tls.context;
@@ -68,41 +42,6 @@ bool writes_memory(uint32_t program) {
     }
   }
   return false;
-}
-
-void make_uniforms(Twin& twin, uint32_t original) {
-  int count = 0;
-  driver::glGetProgramiv(twin.program, GL_ACTIVE_UNIFORMS, &count);
-  for (int i = 0; i < count; ++i) {
-    char name[512] = "";
-    int length = 0, size = 0;
-    uint32_t type = 0;
-    driver::glGetActiveUniform(twin.program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
-    Uniform u{};
-    if (is_image(type)) continue;
-    std::string base = name;
-    if (base.ends_with("[0]")) base.resize(base.size() - 3);
-    for (int k = 0; k < size; ++k) {
-      std::string each = size > 1 ? base + "[" + std::to_string(k) + "]" : std::string(name);
-      u.to = driver::glGetUniformLocation(twin.program, each.c_str());
-      u.from = driver::glGetUniformLocation(original, each.c_str());
-      if (u.to < 0 || u.from < 0) continue;
-      if (!shape(type, u.kind, u.columns, u.rows)) {
-        twin.why = "it has uniforms of double precision";
-        return;
-      }
-      twin.uniforms.push_back(u);
-    }
-  }
-  if (!driver::glGetActiveUniformBlockName || tls.context->version < (tls.context->api == 2 ? 30u : 31u)) return;
-  driver::glGetProgramiv(twin.program, GL_ACTIVE_UNIFORM_BLOCKS, &count);
-  for (int i = 0; i < count; ++i) {
-    char name[512] = "";
-    int length = 0;
-    driver::glGetActiveUniformBlockName(twin.program, static_cast<uint32_t>(i), sizeof name, &length, name);
-    uint32_t there = driver::glGetUniformBlockIndex(original, name);
-    if (there != ~0u) twin.blocks.emplace_back(there, static_cast<uint32_t>(i));
-  }
 }
 
 const char* const POSITION[] = {"gl_Position"};
@@ -141,22 +80,14 @@ std::string with_our_cull_distance(const std::string& text) {
 void look_for_more(uint32_t* shaders, int count, uint32_t stage, Twin& twin, std::vector<uint32_t>& own) {
   const GlContext* c = tls.context;
   for (int i = 0; i < count; ++i) {
-    int type = 0, length = 0;
+    int type = 0;
     driver::glGetShaderiv(shaders[i], GL_SHADER_TYPE, &type);
-    driver::glGetShaderiv(shaders[i], GL_SHADER_SOURCE_LENGTH, &length);
-    if (static_cast<uint32_t>(type) != stage || length <= 1) continue;
-    std::string text(static_cast<size_t>(length), 0);
-    driver::glGetShaderSource(shaders[i], length, &length, text.data());
-    text.resize(static_cast<size_t>(length));
+    if (static_cast<uint32_t>(type) != stage) continue;
+    const std::string text = shader_source(shaders[i]);
     bool culls = text.find(CAPTURED_NAMES[CULL_DISTANCE]) != text.npos;
     for (int which = 0; which < CAPTURED; ++which) twin.named[which] |= text.find(CAPTURED_NAMES[which]) != text.npos;
     if (!culls) continue;
-    std::string made = with_our_cull_distance(text);
-    const char* begin = made.c_str();
-    own.push_back(driver::glCreateShader(stage));
-    driver::glShaderSource(own.back(), 1, &begin, nullptr);
-    driver::glCompileShader(own.back());
-    shaders[i] = own.back();
+    own.push_back(shaders[i] = compiled(stage, with_our_cull_distance(text)));
   }
   if (c->api == 2 || c->core) twin.named[CLIP_VERTEX] = false;
 }
@@ -235,16 +166,7 @@ Twin make_twin(uint32_t original) {
                                : GL_VERTEX_SHADER,
                 twin, own);
   for (int i = 0; i < count; ++i) driver::glAttachShader(twin.program, shaders[i]);
-  int attributes = 0;
-  driver::glGetProgramiv(original, GL_ACTIVE_ATTRIBUTES, &attributes);
-  for (int i = 0; i < attributes; ++i) {
-    char name[512] = "";
-    int length = 0, size = 0;
-    uint32_t type = 0;
-    driver::glGetActiveAttrib(original, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
-    int at = driver::glGetAttribLocation(original, name);
-    if (at >= 0 && strncmp(name, "gl_", 3)) driver::glBindAttribLocation(twin.program, static_cast<uint32_t>(at), name);
-  }
+  bind_attributes(original, twin.program, false);
   good = link_capturing(twin);
   for (int i = 0; i < count; ++i) driver::glDetachShader(twin.program, shaders[i]);
   for (uint32_t shader : own) driver::glDeleteShader(shader);
@@ -264,7 +186,7 @@ Twin make_twin(uint32_t original) {
     driver::glGetProgramiv(original, GL_TESS_GEN_MODE, &out);
     twin.stage_mode = points ? 0u : out == GL_ISOLINES ? 1u : 4u;
   }
-  make_uniforms(twin, original);
+  twin.why = twin.uniforms.find(original, twin.program, true);
   return twin;
 }
 
@@ -276,9 +198,7 @@ Twin make_fixed_twin() {
       "#version 120\nvarying vec4 dt_eye;\nvoid main() { gl_Position = ftransform(); dt_eye = gl_ModelViewMatrix * "
       "gl_Vertex; }\n";
   const char* const names[] = {POSITION[0], "dt_eye"};
-  uint32_t shader = driver::glCreateShader(GL_VERTEX_SHADER);
-  driver::glShaderSource(shader, 1, &source, nullptr);
-  driver::glCompileShader(shader);
+  const uint32_t shader = compiled(GL_VERTEX_SHADER, source);
   twin.program = driver::glCreateProgram();
   driver::glAttachShader(twin.program, shader);
   driver::glTransformFeedbackVaryings(twin.program, 2, names, GL_INTERLEAVED_ATTRIBS);

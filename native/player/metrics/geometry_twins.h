@@ -2,18 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
+
+#include "copied.h"
 
 namespace dt::play::metrics::geometry {
 
-struct Uniform {
-  int from, to;  // locations
-  char kind;     // f, i, u
-  int columns, rows;
-  uint32_t last[16];
-  bool set = false;
-};
 // The outputs of a vertex beside its position, in the order in which they are captured.
 enum Captured : uint8_t { CLIP_DISTANCE, CULL_DISTANCE, VIEWPORT_INDEX, CLIP_VERTEX, CAPTURED };
 struct Twin {
@@ -32,8 +25,7 @@ struct Twin {
   uint32_t program = 0;
   std::string why;            // there is none
   uint32_t stage_mode = ~0u;  // what a geometry or tessellation shader puts out, ~0: there is none
-  std::vector<Uniform> uniforms;
-  std::vector<std::pair<uint32_t, uint32_t>> blocks;  // indices there and here
+  CopiedUniforms uniforms;
 };
 
 // The twin of a program; `why` in it where there is none.

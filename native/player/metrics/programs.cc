@@ -1,5 +1,4 @@
 #include "programs.h"
-#include "uniform.h"
 
 #include <algorithm>
 #include <cctype>
@@ -17,17 +16,10 @@ namespace {
 
 using Key = std::pair<uint32_t, uint32_t>;  // share group, program
 
-struct CopiedUniform {
-  uint32_t type;
-  int from, to;
-  UniformValues::value_type holds{};  // what the copy's is
-  bool known = false;
-};
 struct Copy {
   uint32_t name = 0;
   std::string why;  // there is none
-  std::vector<CopiedUniform> uniforms;
-  std::vector<std::pair<uint32_t, uint32_t>> blocks;  // of the original, of the copy
+  CopiedUniforms uniforms;
   Reading reads;
   int units = -1;      // where fixed function takes their number
   int place = -1;      // the place of the pixels
@@ -135,69 +127,6 @@ void look(ProgramSource& s, uint32_t stage, const std::string& text) {
     if (word == "subroutine") s.subroutines = true;
     if (begins("image") || begins("iimage") || begins("uimage")) s.images = true;
   }
-}
-
-// The way to read and write a type of uniform: its components, their number, columns of a matrix.
-struct Shape {
-  char kind;  // f i u d, 0: not known
-  int count, columns;
-};
-Shape uniform_shape(uint32_t type) {
-  switch (type) {
-    case GL_FLOAT: return {'f', 1, 0};
-    case GL_FLOAT_VEC2:
-    case GL_FLOAT_VEC3:
-    case GL_FLOAT_VEC4: return {'f', static_cast<int>(type - GL_FLOAT_VEC2) + 2, 0};
-    case GL_INT: return {'i', 1, 0};
-    case GL_INT_VEC2:
-    case GL_INT_VEC3:
-    case GL_INT_VEC4: return {'i', static_cast<int>(type - GL_INT_VEC2) + 2, 0};
-    case GL_BOOL: return {'i', 1, 0};
-    case GL_BOOL_VEC2:
-    case GL_BOOL_VEC3:
-    case GL_BOOL_VEC4: return {'i', static_cast<int>(type - GL_BOOL_VEC2) + 2, 0};
-    case GL_UNSIGNED_INT: return {'u', 1, 0};
-    case GL_UNSIGNED_INT_VEC2:
-    case GL_UNSIGNED_INT_VEC3:
-    case GL_UNSIGNED_INT_VEC4: return {'u', static_cast<int>(type - GL_UNSIGNED_INT_VEC2) + 2, 0};
-    case GL_FLOAT_MAT2: return {'f', 2, 2};
-    case GL_FLOAT_MAT3: return {'f', 3, 3};
-    case GL_FLOAT_MAT4: return {'f', 4, 4};
-    case GL_FLOAT_MAT2x3: return {'f', 3, 2};  // mat2x3
-    case GL_FLOAT_MAT2x4: return {'f', 4, 2};
-    case GL_FLOAT_MAT3x2: return {'f', 2, 3};
-    case GL_FLOAT_MAT3x4: return {'f', 4, 3};
-    case GL_FLOAT_MAT4x2: return {'f', 2, 4};
-    case GL_FLOAT_MAT4x3: return {'f', 3, 4};
-    default: break;
-  }
-  bool sampler = (type >= GL_SAMPLER_1D && type <= GL_SAMPLER_2D_RECT_SHADOW) ||
-                 (type >= GL_SAMPLER_1D_ARRAY && type <= GL_SAMPLER_CUBE_SHADOW) ||
-                 (type >= GL_INT_SAMPLER_1D && type <= GL_UNSIGNED_INT_SAMPLER_BUFFER) ||
-                 (type >= GL_SAMPLER_2D_MULTISAMPLE && type <= GL_UNSIGNED_INT_SAMPLER_2D_MULTISAMPLE_ARRAY) ||
-                 (type >= GL_SAMPLER_CUBE_MAP_ARRAY && type <= GL_UNSIGNED_INT_SAMPLER_CUBE_MAP_ARRAY) ||
-                 type == GL_SAMPLER_EXTERNAL_OES;
-  return sampler ? Shape{'i', 1, 0} : Shape{0, 0, 0};
-}
-
-UniformValues::value_type value_of(const CopiedUniform& u, uint32_t program) {
-  UniformValues::value_type value{};
-  const char kind = uniform_shape(u.type).kind;
-  if (kind == 'f')
-    driver::glGetUniformfv(program, u.from, reinterpret_cast<float*>(value.data()));
-  else if (kind == 'i')
-    driver::glGetUniformiv(program, u.from, reinterpret_cast<int32_t*>(value.data()));
-  else
-    driver::glGetUniformuiv(program, u.from, value.data());
-  return value;
-}
-
-// To the copy, which is current.
-void write_uniform(CopiedUniform& u, const UniformValues::value_type& value) {
-  if (u.known && u.holds == value) return;
-  u.holds = value, u.known = true;
-  const Shape s = uniform_shape(u.type);
-  set_uniform(s.kind, static_cast<unsigned>(s.columns), static_cast<unsigned>(s.count), u.to, value.data());
 }
 
 // A fragment shader for COUNTING, "" where none can be made.
@@ -310,58 +239,6 @@ bool counting_stages(const ProgramSource& source, std::vector<std::pair<uint32_t
                     : (why = "the driver has no storage blocks in vertex shaders, and these read textures", false);
 }
 
-// Gives the copy's attributes the places that they have in the program; `whole`: its own names for them, too.
-void bind_attributes(uint32_t program, uint32_t copy, bool whole) {
-  int count = 0;
-  char name[512];
-  if (program) driver::glGetProgramiv(program, GL_ACTIVE_ATTRIBUTES, &count);
-  for (int i = 0; i < count; ++i) {
-    int length = 0, size = 0;
-    uint32_t type = 0;
-    driver::glGetActiveAttrib(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
-    int at = driver::glGetAttribLocation(program, name);
-    if (at < 0) continue;
-    driver::glBindAttribLocation(copy, static_cast<uint32_t>(at), name);
-    if (whole) driver::glBindAttribLocation(copy, static_cast<uint32_t>(at), (std::string(RENAMED) + name).c_str());
-  }
-}
-
-// The uniforms of the copy and the uniforms of the program that they take their values from. Returns why it cannot be,
-// "": it can.
-std::string list_uniforms(uint32_t program, Copy& made) {
-  int count = 0;
-  char name[512];
-  driver::glGetProgramiv(made.name, GL_ACTIVE_UNIFORMS, &count);
-  for (int i = 0; i < count; ++i) {
-    int length = 0, size = 0;
-    uint32_t type = 0;
-    driver::glGetActiveUniform(made.name, static_cast<uint32_t>(i), sizeof name - 16, &length, &size, &type, name);
-    if (driver::glGetUniformLocation(made.name, name) < 0) continue;  // of the fixed function, or of a block
-    if (!uniform_shape(type).kind) return std::string("it has a uniform of a kind that is not copied: ") + name;
-    std::string base = name;
-    if (base.ends_with("[0]")) base.resize(base.size() - 3);
-    for (int k = 0; k < size; ++k) {
-      std::string element = size > 1 || base.size() != strlen(name) ? base + "[" + std::to_string(k) + "]" : base;
-      int from = program ? driver::glGetUniformLocation(program, original_name(element).c_str()) : -1,
-          to = driver::glGetUniformLocation(made.name, element.c_str());
-      if (from >= 0 && to >= 0) made.uniforms.push_back({type, from, to, {}, false});
-    }
-  }
-  return "";
-}
-
-void list_blocks(uint32_t program, Copy& made) {
-  int count = 0;
-  char name[512];
-  if (program && driver::glGetActiveUniformBlockName && tls.context->version >= (is_es() ? 30u : 31u))
-    driver::glGetProgramiv(made.name, GL_ACTIVE_UNIFORM_BLOCKS, &count);
-  for (int i = 0; i < count; ++i) {
-    driver::glGetActiveUniformBlockName(made.name, static_cast<uint32_t>(i), sizeof name, nullptr, name);
-    uint32_t from = driver::glGetUniformBlockIndex(program, original_name(name).c_str());
-    if (from != 0xFFFFFFFFu) made.blocks.emplace_back(from, static_cast<uint32_t>(i));
-  }
-}
-
 Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   Copy made;
   auto fail = [&](const std::string& why) {
@@ -382,10 +259,7 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   std::string version;
   bool vertex = false;
   auto add = [&](uint32_t stage, const std::string& text) {
-    uint32_t shader = driver::glCreateShader(stage);
-    const char* at = text.c_str();
-    driver::glShaderSource(shader, 1, &at, nullptr);
-    driver::glCompileShader(shader);
+    const uint32_t shader = compiled(stage, text);
     driver::glAttachShader(made.name, shader);
     driver::glDeleteShader(shader);
   };
@@ -419,8 +293,7 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   if (!linked)
     return fail(whole ? "its copy with shaders that count does not link"
                       : "its copy with another fragment shader does not link");
-  if (std::string why = list_uniforms(program, made); !why.empty()) return fail(why);
-  list_blocks(program, made);
+  if (std::string why = made.uniforms.find(program, made.name, false); !why.empty()) return fail(why);
   if (variant == FETCHING) made.units = driver::glGetUniformLocation(made.name, "dt_units");
   if (placing) made.place = driver::glGetUniformLocation(made.name, "dt_place");
   if (placing && !bare && !same_outputs(source, program, made.name))
@@ -444,13 +317,10 @@ void program_linked(uint32_t program) {
   driver::glGetAttachedShaders(program, 64, &count, shaders);
   ProgramSource made;
   for (int i = 0; i < count; ++i) {
-    int stage = 0, length = 0;
+    int stage = 0;
     driver::glGetShaderiv(shaders[i], GL_SHADER_TYPE, &stage);
-    driver::glGetShaderiv(shaders[i], GL_SHADER_SOURCE_LENGTH, &length);
-    if (length <= 1) return;  // a binary
-    std::string whole(static_cast<size_t>(length), 0);
-    driver::glGetShaderSource(shaders[i], length, &length, whole.data());
-    whole.resize(static_cast<size_t>(length));
+    std::string whole = shader_source(shaders[i]);
+    if (whole.empty()) return;  // a binary
     look(made, static_cast<uint32_t>(stage), whole);
     made.stages.emplace_back(static_cast<uint32_t>(stage), std::move(whole));
   }
@@ -474,19 +344,6 @@ Copy* copy_of(uint32_t program, Variant variant) {
   if (it == copies(variant).end()) it = copies(variant).emplace(key(program), make(program, *source, variant)).first;
   return &it->second;
 }
-// To the copy, which is current.
-void write_blocks(const Copy& copy, uint32_t program) {
-  if (copy.blocks.empty()) return;
-  for (auto& [from, to] : copy.blocks) {
-    int at = 0;
-    driver::glGetActiveUniformBlockiv(program, from, GL_UNIFORM_BLOCK_BINDING, &at);
-    driver::glUniformBlockBinding(copy.name, to, static_cast<uint32_t>(at));
-  }
-}
-void write_uniforms(Copy& copy, uint32_t program) {
-  for (auto& u : copy.uniforms) write_uniform(u, value_of(u, program));
-  write_blocks(copy, program);
-}
 bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* reads = nullptr, uint32_t units = 0) {
   Copy* copy = copy_of(program, variant);
   if (!copy) return why = "the text of its shaders is not known", false;
@@ -494,7 +351,7 @@ bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* read
   if (!copy->name) return why = copy->why, variant == FETCHING && why.empty();
   use_program(copy->name);
   if (copy->units >= 0) driver::glUniform1i(copy->units, static_cast<int>(units));
-  write_uniforms(*copy, program);
+  copy->uniforms.write(program, copy->name, copy->uniforms.values(program));
   return true;
 }
 }  // namespace
@@ -520,21 +377,18 @@ void use_placing_copy(uint32_t program, bool bare, Placed as, const Place& place
   use_program(copy.name);
   write_place(copy, place);
   if (copy.epoch == epoch) return;
-  write_uniforms(copy, program);
+  copy.uniforms.write(program, copy.name, copy.uniforms.values(program));
   copy.epoch = epoch;
 }
 void use_placing_copy(uint32_t program, bool bare, Placed as, const Place& place, const UniformValues& values) {
   Copy& copy = *copy_of(program, placing(bare, as));
   use_program(copy.name);
   write_place(copy, place);
-  for (size_t i = 0; i < copy.uniforms.size(); ++i) write_uniform(copy.uniforms[i], values[i]);
-  write_blocks(copy, program);
+  copy.uniforms.write(program, copy.name, values);
   copy.epoch = 0;  // none
 }
 UniformValues uniform_values(uint32_t program, bool bare, Placed as) {
-  UniformValues values;
-  for (auto& u : copy_of(program, placing(bare, as))->uniforms) values.push_back(value_of(u, program));
-  return values;
+  return copy_of(program, placing(bare, as))->uniforms.values(program);
 }
 
 bool use_bare_copy(uint32_t program, std::string& why) { return use_copy(program, BARE, why); }
@@ -554,11 +408,7 @@ bool use_fixed_fetching(uint32_t units, std::string& why) {
   auto [it, fresh] = programs.try_emplace(tls.context->share_group);
   auto& [program, at] = it->second;
   if (fresh) {
-    auto shader = driver::glCreateShader(GL_FRAGMENT_SHADER);
-    std::string text = fixed_counting_text(language());
-    const char* begin = text.c_str();
-    driver::glShaderSource(shader, 1, &begin, nullptr);
-    driver::glCompileShader(shader);
+    const uint32_t shader = compiled(GL_FRAGMENT_SHADER, fixed_counting_text(language()));
     program = driver::glCreateProgram();
     driver::glAttachShader(program, shader);
     driver::glLinkProgram(program);

@@ -1,10 +1,11 @@
 // The sources that programs were linked from, and copies of them whose fragments nothing discards.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "copied.h"
 
 namespace dt::play::metrics {
 
@@ -53,7 +54,6 @@ enum class Placed : uint8_t { NUMBER, LIST, PLANE, SAMPLES };
 struct Place {
   int first = 0, row = 0, room = 0, odd = 0;  // odd: 1 where odd rows are the lower ones of two by two pixels
 };
-using UniformValues = std::vector<std::array<uint32_t, 16>>;
 // Returns whether the copies count two by two fragments at once, see ShaderLanguage.
 bool places_quads();
 bool has_placing_copy(uint32_t program, bool bare, Placed as, std::string& why);
