@@ -174,11 +174,11 @@ def pixels(content: bytes, width: int, height: int, format_: str, type_: str) ->
         dtype, places = _PACKED[type_]
         words = _rows(content, width, height, dtype, 1)[..., 0]
         planes = [((words >> shift) & ((1 << bits) - 1)) * (255.0 / ((1 << bits) - 1)) for shift, bits in places]
-        return _ordered([plane.astype(np.uint8) for plane in planes], channels)
+        return ordered([plane.astype(np.uint8) for plane in planes], channels)
     if type_ not in _TYPES:
         raise ValueError(f"{type_} is not decoded")
     values = _rows(content, width, height, _TYPES[type_], len(channels))
-    return _ordered([_bytes(values[..., i]) for i in range(len(channels))], channels)
+    return ordered([_bytes(values[..., i]) for i in range(len(channels))], channels)
 
 
 def _plain(name: str) -> str:
@@ -207,7 +207,8 @@ def _bytes(values: npt.NDArray[Any]) -> Bytes:
     return np.asarray(np.clip(values.astype(np.float64), 0, top) * (255.0 / top), np.uint8)
 
 
-def _ordered(planes: Sequence[Bytes], channels: str) -> Image:
+def ordered(planes: Sequence[Bytes], channels: str) -> Image:
+    """Return planes of bytes as RGBA: `channels` are their letters, of which l is red, green and blue."""
     out = np.zeros((*planes[0].shape, 4), np.uint8)
     out[..., 3] = 255
     for plane, channel in zip(planes, channels, strict=False):
@@ -224,7 +225,7 @@ def vg_image(content: bytes, width: int, height: int, format_: str) -> Image:
     letters, _, sizes = name.partition("_")
     if letters in ("L", "A") and sizes == "8":
         grey = _rows(content, width, height, "u1", 1)[..., 0]
-        return _ordered([_bytes(grey)], letters.lower())
+        return ordered([_bytes(grey)], letters.lower())
     bits = [int(d) for d in sizes] if sizes.isdecimal() else []
     if len(bits) != len(letters) or sum(bits) not in (16, 32):
         raise ValueError(f"{format_} is not decoded")
@@ -234,7 +235,7 @@ def vg_image(content: bytes, width: int, height: int, format_: str) -> Image:
         shift -= size
         planes.append(np.asarray(((words >> shift) & ((1 << size) - 1)) * (255.0 / ((1 << size) - 1)), np.uint8))
     shown = [(p, c) for p, c in zip(planes, letters.lower(), strict=True) if c != "x"]
-    return _ordered([p for p, _ in shown], "".join(c for _, c in shown))
+    return ordered([p for p, _ in shown], "".join(c for _, c in shown))
 
 
 # ---- compressed -----------------------------------------------------------------------------------------------------

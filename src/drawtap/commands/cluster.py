@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, check_target, no_file, write_whole
+from drawtap.commands.corpus_add import recordings_in
+from drawtap.errors import check_target, no_file, write_whole
 from drawtap.output.result import Rows, Sheets
 
 if TYPE_CHECKING:
@@ -39,27 +40,15 @@ def cluster(
 
     if output is not None:
         check_target(output, force=force)
-    clustering = clusters.cluster(_files(recordings), groups)
+    for path in recordings:
+        if not path.exists():
+            raise no_file(path)
+    clustering = clusters.cluster(recordings_in(recordings), groups)
     if output is not None:
         from drawtap.output.clusters import render
 
         write_whole(output, render(_page(clustering)))
     return _sheets(clustering, output)
-
-
-def _files(paths: tuple[Path, ...]) -> list[Path]:
-    files: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(path.rglob("*.dtap"))
-            if not inside:
-                raise InputError(f"there is no recording in {path}")
-            files += inside
-        elif path.is_file():
-            files.append(path)
-        else:
-            raise no_file(path)
-    return list(dict.fromkeys(files))
 
 
 def _words(parts: tuple[tuple[str, float], ...]) -> str:

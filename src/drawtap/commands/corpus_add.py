@@ -41,7 +41,7 @@ def corpus_add(
         raise UsageError("which recordings?", hint="drawtap corpus add FILE...")
     tags = parse_tags(tag)
     adder = Adder(chosen(corpus), mend=mend)
-    done = [adder.add(file, tags) for file in _files(files)]
+    done = [adder.add(file, tags) for file in recordings_in(files)]
     compact(adder.store)
     rows = [
         (
@@ -62,7 +62,8 @@ def corpus_add(
     return Sheets([Rows(columns, rows, kinds)], data, notes)
 
 
-def _files(paths: tuple[Path, ...]) -> list[Path]:
+def recordings_in(paths: tuple[Path, ...]) -> list[Path]:
+    """Return files, and the recordings below folders, each once. Raises InputError for a folder without any."""
     files: list[Path] = []
     for path in paths:
         inside = sorted(path.rglob("*.dtap")) if path.is_dir() else [path]

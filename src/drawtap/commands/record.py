@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -436,16 +437,8 @@ def _kernel(program: tuple[str, ...], target: Path | None, *, wanted: bool, forc
 def _free_name(program: str) -> Path:
     # Without -o nothing is overwritten and nobody has to think of a name.
     stem = Path(program).name
-    names = (Path(f"{stem}{suffix}.dtap") for suffix in _suffixes())
+    names = (Path(f"{stem}{suffix}.dtap") for suffix in chain([""], (f"-{number}" for number in count(2))))
     return next(path for path in names if not path.exists())
-
-
-def _suffixes() -> Iterator[str]:
-    yield ""
-    number = 2
-    while True:
-        yield f"-{number}"
-        number += 1
 
 
 def _bytes(text: str | None) -> int | None:

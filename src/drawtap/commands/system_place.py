@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
@@ -234,16 +235,10 @@ def render(target: str, fleet: Fleet, plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text)
-
-
 def _nova(fleet: Fleet, plan: Plan) -> list[str]:
     lines = ["#!/bin/sh", "# Classes, for filters of the scheduler and for people", "set -e"]
     for m in sorted(fleet.machines.values(), key=lambda m: m.name):
-        lines.append(f"openstack server set --property drawtap:class={m.kind} {_quoted(m.name)}")
+        lines.append(f"openstack server set --property drawtap:class={m.kind} {quote(m.name)}")
     for move in plan.moves:
         source, target = fleet.cells[move.source], fleet.cells[move.target]
         lines.append(f"# step {move.step}: {move.reason}; the step saves {move.saved_s:.2f} s")
@@ -253,9 +248,7 @@ def _nova(fleet: Fleet, plan: Plan) -> list[str]:
                 f"{','.join(map(str, target.cpus))} there"
             )
             continue
-        lines.append(
-            f"openstack server migrate --live-migration --host {_quoted(target.host)} --wait {_quoted(move.vm)}"
-        )
+        lines.append(f"openstack server migrate --live-migration --host {quote(target.host)} --wait {quote(move.vm)}")
     return lines
 
 
@@ -263,19 +256,19 @@ def _libvirt(fleet: Fleet, plan: Plan) -> list[str]:
     lines = ["#!/bin/sh", "set -e"]
     for m in sorted(fleet.machines.values(), key=lambda m: m.name):
         lines.append(
-            f"virsh metadata {_quoted(m.name)} --uri https://drawtap.dev/placement --key drawtap "
+            f"virsh metadata {quote(m.name)} --uri https://drawtap.dev/placement --key drawtap "
             f"--set '<class>{m.kind}</class>' --config --live"
         )
     for move in plan.moves:
         source, target = fleet.cells[move.source], fleet.cells[move.target]
         lines.append(f"# step {move.step}: {move.reason}; the step saves {move.saved_s:.2f} s")
         if source.host != target.host:
-            lines.append(f"virsh migrate --live --persistent {_quoted(move.vm)} qemu+ssh://{target.host}/system")
+            lines.append(f"virsh migrate --live --persistent {quote(move.vm)} qemu+ssh://{target.host}/system")
         if source.host == target.host or target.name != target.host:
             pins = ",".join(map(str, target.cpus))
             at = f"-c qemu+ssh://{target.host}/system " if source.host != target.host else ""
             for vcpu in range(fleet.machines[move.vm].vcpus):
-                lines.append(f"virsh {at}vcpupin {_quoted(move.vm)} {vcpu} {pins} --live --config")
+                lines.append(f"virsh {at}vcpupin {quote(move.vm)} {vcpu} {pins} --live --config")
     return lines
 
 

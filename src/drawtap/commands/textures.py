@@ -87,6 +87,7 @@ def _saved(folder: Path, stem: str, part: Part, of: HeldContent) -> dict[str, An
     import numpy as np
 
     from drawtap.analysis.held import picture
+    from drawtap.analysis.textures import ordered
     from drawtap.output.ktx import ktx
     from drawtap.output.picture import png
 
@@ -105,7 +106,8 @@ def _saved(folder: Path, stem: str, part: Part, of: HeldContent) -> dict[str, An
             write(f"{base}.png", png(image))
     elif part.pixels is not None and part.pixels.dtype == np.uint8 and part.channels != "s":
         for layer, image in enumerate(part.pixels):
-            write(f"{base}{f'-layer{layer}' if len(part.pixels) > 1 else ''}.png", png(_rgba(image, part.channels)))
+            planes = [image[..., i] for i in range(len(part.channels))]
+            write(f"{base}{f'-layer{layer}' if len(part.pixels) > 1 else ''}.png", png(ordered(planes, part.channels)))
     elif part.pixels is not None:
         buffer = io.BytesIO()
         np.save(buffer, np.ascontiguousarray(part.pixels))
@@ -113,18 +115,6 @@ def _saved(folder: Path, stem: str, part: Part, of: HeldContent) -> dict[str, An
     said = {"files": files, "width": part.width, "height": part.height, "depth": part.depth}
     said |= {"channels": part.channels or None, "source": part.source or None, "upload": part.upload}
     return {**said, "lost": part.lost or None, "why": part.why or None}
-
-
-def _rgba(image: Any, channels: str) -> Any:
-    import numpy as np
-
-    out = np.zeros((*image.shape[:2], 4), np.uint8)
-    out[..., 3] = 255
-    for i, channel in enumerate(channels):
-        out[..., slice(0, 3) if channel == "l" else "rgba".index(channel)] = (
-            image[..., i, None] if channel == "l" else image[..., i]
-        )
-    return out
 
 
 def _about(content: HeldContent, parts: list[dict[str, Any]]) -> dict[str, Any]:
