@@ -102,7 +102,7 @@ class Checker {
     }
     broken_.push_back({seq, m.seq, f.name, m.function->name, std::move(text)});
   }
-  // What a call begins is missing where the call goes. What it ends should not be.
+  // Begins of a call that goes are missing; its ends should not be.
   template <class Map>
   static void begin(Map& missing, const typename Map::key_type& key, const Missing& call, bool kept) {
     if (kept)

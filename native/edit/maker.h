@@ -30,7 +30,7 @@ struct Row {
   void clear(const Function& of) {
     w8.assign(of.w8, 0), w4.assign(of.w4, 0), payloads.assign(of.descriptors.size(), {});
   }
-  // Of fields that have a slot.
+  // The value of a field that has a slot.
   uint64_t get(const Field& f) const {
     const auto slot = static_cast<size_t>(f.slot);
     return f.wide ? w8[slot] : w4[slot];

@@ -23,7 +23,7 @@ uint64_t fnv(std::string_view bytes) {
   return sum;
 }
 
-// What is done for functions, and their names.
+// Methods, and the names of the functions that they are for.
 template <class Method> using Rows = std::vector<std::pair<Method, std::vector<std::string_view>>>;
 template <class Method> Method found(const Rows<Method>& rows, std::string_view name) {
   for (auto& [method, names] : rows)

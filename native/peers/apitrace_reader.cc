@@ -95,7 +95,7 @@ uint32_t ApitraceReader::id(size_t most) {
   return static_cast<uint32_t>(value);
 }
 
-// The number of a signature. What it says stands behind the number where it is new.
+// The number of a signature. Behind the number of a new one stands its text.
 template <class Sig, class Read> uint32_t ApitraceReader::signature(Signatures<Sig>& all, Read&& read) {
   const uint32_t number_ = id(MOST_SIGNATURES);
   if (all.size() <= number_) all.resize(number_ + 1);

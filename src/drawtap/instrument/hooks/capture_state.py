@@ -80,7 +80,7 @@ def vulkan_hooks(folder: Path) -> Hooks:
     return Hooks(name="vulkan", hook_funcs=(facts,))
 
 
-# What the device writes to because of a call, as targets_vk.cc takes it.
+# The targets of the device's writes by call, as targets_vk.cc takes them.
 _WRITES = {
     "vkCmdCopyBuffer": "target(dstBuffer)",
     "vkCmdCopyBuffer2": "target(pCopyBufferInfo->dstBuffer)",
