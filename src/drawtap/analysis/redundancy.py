@@ -63,8 +63,7 @@ def account(trace: Trace, by: str) -> list[dict[str, object]]:
     time in the driver (ns), `bytes` their uploaded content. By function, `kind` is what most of them are.
     """
     key = _KEYS[by]
-    connection = connect()
-    try:
+    with connect() as connection:
         connection.execute(
             f"CREATE TABLE parts (key {'UINTEGER' if by == 'frame' else 'VARCHAR'}, kind VARCHAR, calls BIGINT, "
             "duration HUGEINT, bytes HUGEINT)"
@@ -84,8 +83,6 @@ def account(trace: Trace, by: str) -> list[dict[str, object]]:
         )
         columns = [str(column[0]) for column in rows.description or ()]
         return [dict(zip(columns, row, strict=True)) for row in rows.fetchall()]
-    finally:
-        connection.close()
 
 
 def _add_part(

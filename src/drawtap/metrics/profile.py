@@ -208,15 +208,12 @@ def readings(
         for repetition in range(wanted.repeat):
             for number, one in enumerate(plan.passes):
                 runs.play([one], number, repetition)
-        connection = connect()
-        try:
+        with connect() as connection:
             _load(connection, runs, plan, wanted)
             rows = connection.execute(
                 f"SELECT per, number, min(seq), metric, median(value), coalesce(any_value(note), ''), {_KNOWN} "
                 "FROM raw GROUP BY per, number, metric ORDER BY ALL"
             ).fetchall()
-        finally:
-            connection.close()
     values = [
         Reading(
             str(per),
@@ -298,8 +295,7 @@ def _store(trace: Trace, runs: _Runs, plan: Plan, wanted: ProfileOptions) -> tup
     where.mkdir(exist_ok=True)
     old = measured.files(trace.path)
     run = 1 + max((int(file.stem) for file in old if file.stem.isdigit()), default=0) if wanted.add else 1
-    connection = connect()
-    try:
+    with connect() as connection:
         _load(connection, runs, plan, wanted)
         _estimate(trace, connection)
         frames = [(f["frame"], f["first_seq"]) for f in trace.table(FrameRow)]
@@ -309,8 +305,6 @@ def _store(trace: Trace, runs: _Runs, plan: Plan, wanted: ProfileOptions) -> tup
         table = _TABLE.format(engine=quote_text(runs.engine), run=run, known=_KNOWN)
         connection.execute(f"COPY ({table}) TO {quote_text(part)} (FORMAT parquet)")
         [(rows,)] = connection.execute(f"SELECT count(*) FROM read_parquet({quote_text(part)})").fetchall()
-    finally:
-        connection.close()
     for file in [] if wanted.add else old:
         file.unlink(missing_ok=True)
         file.with_suffix(".json").unlink(missing_ok=True)
@@ -572,8 +566,5 @@ def writer(output: Path) -> str:
 
 
 def _ask(question: str) -> list[tuple[object, ...]]:
-    connection = connect()
-    try:
+    with connect() as connection:
         return connection.execute(question).fetchall()
-    finally:
-        connection.close()

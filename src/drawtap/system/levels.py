@@ -440,8 +440,7 @@ def events(
 
     Where there are more than `most`, those from the chosen times, from each moment on in turn.
     """
-    cursor = connect()
-    try:
+    with connect() as cursor:
         whole = _events(model, cursor, chosen[0] if len(chosen) == 1 else model.window, most + 1) if most else None
         if whole is not None and len(whole["t"]) <= most and len(chosen) == 1:
             return _since(whole, begin), True
@@ -453,8 +452,6 @@ def events(
             for name, values in part.items():
                 out[name] += values
         return _since(out, begin), False
-    finally:
-        cursor.close()
 
 
 def _since(columns: dict[str, list[Any]], begin: int) -> dict[str, list[Any]]:

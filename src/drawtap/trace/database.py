@@ -361,13 +361,10 @@ class Database(ABC):
 @functools.cache
 def _reserved() -> frozenset[str]:
     """Return the words that SQL keeps for itself, in small letters."""
-    connection = connect()
-    try:
+    with connect() as connection:
         rows = connection.execute(
             "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
         ).fetchall()
-    finally:
-        connection.close()
     return frozenset(str(name) for (name,) in rows)
 
 

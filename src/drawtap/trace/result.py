@@ -65,13 +65,10 @@ def _save(rows: object, path: Path, form: str) -> None:
         with StreamWriter.from_path(str(path)) as writer:
             writer.write_stream(rows)
         return
-    connection = connect()
-    try:
+    with connect() as connection:
         connection.register("rows", rows)
         options = "FORMAT csv, HEADER" if form == "csv" else "FORMAT parquet"
         connection.execute(f"COPY rows TO {quote_text(str(path))} ({options})")
-    finally:
-        connection.close()
 
 
 def save_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], path: Path, form: str) -> None:
@@ -80,20 +77,16 @@ def save_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], path: Pa
     The rows are read once.
     """
     names = [f"{name or 'column'}{f'_{i}' if name in columns[:i] else ''}" for i, name in enumerate(columns)]
-    connection = connect()
-    try:
-        with Scratch() as folder:
-            rows_file, count = Path(folder) / "rows.json", 0
-            with rows_file.open("w", encoding="utf-8") as lines:
-                for count, row in enumerate(rows, 1):  # noqa: B007 -- their number is asked behind the loop
-                    lines.write(json.dumps({f"c{i}": value for i, value in enumerate(row)}) + "\n")
-            shown = ", ".join(f"c{i} AS {quote(name)}" for i, name in enumerate(names))
-            source = f"read_json({quote_text(rows_file)}, format = 'newline_delimited', sample_size = -1)"
-            if not count:
-                shown, source = ", ".join(f"''::VARCHAR AS {quote(name)}" for name in names), "range(0)"
-            _save(Stream(connection.sql(f"SELECT {shown} FROM {source}").__arrow_c_stream__), path, form)
-    finally:
-        connection.close()
+    with connect() as connection, Scratch() as folder:
+        rows_file, count = Path(folder) / "rows.json", 0
+        with rows_file.open("w", encoding="utf-8") as lines:
+            for count, row in enumerate(rows, 1):  # noqa: B007 -- their number is asked behind the loop
+                lines.write(json.dumps({f"c{i}": value for i, value in enumerate(row)}) + "\n")
+        shown = ", ".join(f"c{i} AS {quote(name)}" for i, name in enumerate(names))
+        source = f"read_json({quote_text(rows_file)}, format = 'newline_delimited', sample_size = -1)"
+        if not count:
+            shown, source = ", ".join(f"''::VARCHAR AS {quote(name)}" for name in names), "range(0)"
+        _save(Stream(connection.sql(f"SELECT {shown} FROM {source}").__arrow_c_stream__), path, form)
 
 
 class Stream:

@@ -175,11 +175,8 @@ class KernelView:
         """Return the first events of a window: ns, event, CPU, thread, name, fields as text; whether there are more."""
         a, b = self._window(begin, end)
         zero = self.model.window[0]
-        connection = connect()
-        try:
+        with connect() as connection:
             rows = listing.rows(self.trace, connection, begin=a, end=b + 1, most=MOST_EVENTS + 1)
-        finally:
-            connection.close()
         shown: list[list[object]] = [[int(str(t)) - zero, *rest] for t, *rest in rows[:MOST_EVENTS]]
         return {"columns": list(listing.COLUMNS), "rows": shown, "more": len(rows) > MOST_EVENTS, "most": MOST_ROWS}
 
