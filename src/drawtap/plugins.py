@@ -12,11 +12,12 @@ import importlib
 import pkgutil
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from drawtap.errors import UsageError, did_you_mean
 
 T = TypeVar("T")
+E = TypeVar("E")
 ENTRY_POINT_GROUP = "drawtap.plugins"
 
 
@@ -48,14 +49,17 @@ class Registry(Generic[T]):
         self._files: frozenset[str] | None = None  # names of the package's modules, once they were listed
         _registries.append(self)
 
-    def register(self, name: str) -> Callable[[T], T]:
-        """Return a decorator that adds its argument under `name`. The same name twice is an error."""
+    def register(self, name: str) -> Callable[[E], E]:
+        """Return a decorator that adds its argument under `name`. The same name twice is an error.
 
-        def add(entry: T) -> T:
+        A class that is decorated keeps its own type.
+        """
+
+        def add(entry: E) -> E:
             present = self._entries.get(name)
             if present is not None and _identity(present) != _identity(entry):
                 raise ValueError(f"two {self.kind}s are called {name!r}: {_identity(present)} and {_identity(entry)}")
-            self._entries[name] = entry
+            self._entries[name] = cast("T", entry)
             return entry
 
         return add

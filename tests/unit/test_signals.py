@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from drawtap.errors import UnavailableError
-from drawtap.live.signal import SOURCES, Draft, Sensors
+from drawtap.live.signal import SOURCES, Sensors, Signals
 
 SECOND = 1_000_000_000
 
@@ -23,13 +23,13 @@ def _fdinfo(root: Path, pid: int, fd: int, **values: str) -> None:
     (folder / str(fd)).write_text(f"pos:\t0\nflags:\t02\n{lines}")
 
 
-def _read(name: str, root: Path, pids: list[int], steps: list[tuple[int, object]]) -> list[Draft]:
+def _read(name: str, root: Path, pids: list[int], steps: list[tuple[int, object]]) -> list[Signals]:
     source = SOURCES.get(name)(root)
     drafts = []
     for now, change in steps:
         if callable(change):
             change()
-        draft = Draft()
+        draft = Signals()
         source.read(pids, now, draft)
         drafts.append(draft)
     source.close()

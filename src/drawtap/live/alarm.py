@@ -12,10 +12,10 @@ rule is a pure function of one program and of what it remembered of it; `Watch` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 from drawtap.errors import DrawtapError, UsageError, did_you_mean
 from drawtap.live.policy import Snapshot, checked_settings
@@ -93,27 +93,8 @@ class Action(Protocol):
 
 ALARMS: Registry[type[Rule]] = Registry("alarm", "drawtap.live.alarms")
 ACTIONS: Registry[type[Action]] = Registry("action", "drawtap.live.actions")
-T = TypeVar("T", bound=type[Any])
-
-
-def alarm(name: str) -> Callable[[T], T]:
-    """Register the decorated class as a rule; its docstring is its documentation."""
-
-    def add(made: T) -> T:
-        ALARMS.register(name)(made)
-        return made
-
-    return add
-
-
-def action(name: str) -> Callable[[T], T]:
-    """Register the decorated class as an action."""
-
-    def add(made: T) -> T:
-        ACTIONS.register(name)(made)
-        return made
-
-    return add
+#: `@alarm(NAME)` registers a class as a rule, `@action(NAME)` as an action; docstrings are their documentation.
+alarm, action = ALARMS.register, ACTIONS.register
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import json
 import socket
 import time
 from collections.abc import Iterator, Mapping
-from types import TracebackType
 from typing import Any
 
 from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError
@@ -95,7 +94,5 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -270,11 +270,6 @@ def _costs(load: Load, source: random.Random) -> Iterator[float]:
             cost = load.cost_ms * 1e6 * math.exp(source.gauss(0.0, load.jitter) - load.jitter**2 / 2)
             yield cost * (load.heavy if load.heavy_every and number % load.heavy_every == load.heavy_every - 1 else 1)
         number += 1
-
-
-def changed(scenario: Scenario, loads: Sequence[Load]) -> Scenario:
-    """Return the scenario with other loads."""
-    return replace(scenario, loads=tuple(loads))
 
 
 # Costs in ms of the whole GPU. "figure11" has the shape of Figure 11 of Tsuboi et al. A light program of low class runs

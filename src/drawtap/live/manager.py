@@ -98,10 +98,6 @@ class Manager:
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self.reload)
 
-    async def run(self) -> None:
-        """Work until a signal or `stop`. `start` first, `close` afterwards."""
-        await self._tick_for_ever()
-
     def stop(self) -> None:
         """End `run`."""
         self._stop.set()
@@ -179,7 +175,8 @@ class Manager:
 
     # ---- every period ----------------------------------------------------------------------------------------
 
-    async def _tick_for_ever(self) -> None:
+    async def run(self) -> None:
+        """Work until a signal or `stop`. `start` first, `close` afterwards."""
         due = time.monotonic()
         while not self._stop.is_set():
             began = time.thread_time()

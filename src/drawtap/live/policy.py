@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import UnionType
-from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
 from drawtap.errors import UsageError, did_you_mean
 from drawtap.live.program import Limit, Program
@@ -56,17 +56,8 @@ class Policy(Protocol):
 
 
 POLICIES: Registry[type[Policy]] = Registry("policy", "drawtap.live.policies")
-P = TypeVar("P", bound=type[Any])
-
-
-def policy(name: str) -> Callable[[P], P]:
-    """Register the decorated class as a policy under `name`; its docstring is its documentation."""
-
-    def add(made: P) -> P:
-        POLICIES.register(name)(made)
-        return made
-
-    return add
+#: `@policy(NAME)` registers a class as a policy; its docstring is its documentation.
+policy = POLICIES.register
 
 
 def make_policy(name: str, settings: Mapping[str, object] | None = None) -> Policy:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -68,20 +67,14 @@ def _load(given: Mapping[str, object], what: str, folder: Path) -> Load:
     importance = named.pop("importance", None)
     if "name" not in named:
         named["name"] = Path(str(trace)).stem if trace else "program"
-    load = Load(**_plain(named, what))
+    if "costs_ns" in named:
+        raise UsageError(f"{what}: costs_ns comes from a trace", hint="trace=FILE.dtap")
+    load = Load(**checked_settings(Load, what, named, {field: name for name, field in _SHORT.items()}))
     if importance is not None:
         if importance not in list(Importance):
             raise UsageError(f"{what}: there is no class {importance!r}", hint=f"classes: {', '.join(Importance)}")
         load = replace(load, importance=Importance(str(importance)))
     return replace(load, costs_ns=recorded_costs(folder / str(trace))) if trace else load
-
-
-def _plain(named: Mapping[str, object], what: str) -> dict[str, Any]:
-    hidden = {"costs_ns", "importance"}
-    extra = sorted(set(named) & hidden - {"importance"})
-    if extra:
-        raise UsageError(f"{what}: {extra[0]} comes from a trace", hint="trace=FILE.dtap")
-    return checked_settings(Load, what, named, {field: name for name, field in _SHORT.items()})
 
 
 def recorded_costs(path: Path) -> tuple[int, ...]:

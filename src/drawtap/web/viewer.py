@@ -7,7 +7,6 @@ import threading
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from drawtap.errors import UsageError
@@ -79,7 +78,7 @@ class Viewer:
     def __enter__(self) -> Viewer:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drawtap.errors import UnavailableError
-from drawtap.live.signal import Draft, source
+from drawtap.live.signal import Signals, source
 
 _UNITS = {"": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 _LINE = re.compile(r"^drm-([^:\n]+):[ \t]*(\S+)[ \t]*(\S*)", re.MULTILINE)
@@ -36,7 +36,7 @@ class DrmFdinfo:
         self._clients: dict[tuple[int, str, str], _Client] = {}
         self._then_ns = 0
 
-    def read(self, pids: Sequence[int], now_ns: int, draft: Draft) -> None:
+    def read(self, pids: Sequence[int], now_ns: int, look: Signals) -> None:
         """Take the difference to the last look; the first look knows no shares."""
         span = now_ns - self._then_ns if self._then_ns else 0
         self._then_ns = now_ns
@@ -55,9 +55,9 @@ class DrmFdinfo:
                     shares[name] = shares.get(name, 0.0) + share
                 memory += _memory(values)
             if any_client and span:
-                draft.busy[pid] = min(1.0, max(shares.values(), default=0.0))
+                look.busy[pid] = min(1.0, max(shares.values(), default=0.0))
             if memory:
-                draft.memory_bytes[pid] = memory
+                look.memory_bytes[pid] = memory
         self._clients = {key: value for key, value in self._clients.items() if key in seen}
 
     def _of(self, pid: int) -> dict[tuple[str, str], dict[str, tuple[int, str]]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drawtap.errors import UnavailableError
-from drawtap.live.signal import Draft, source
+from drawtap.live.signal import Signals, source
 
 _LIBRARY = "libnvidia-ml.so.1"
 _SUCCESS, _NOT_FOUND, _NOT_SUPPORTED, _INSUFFICIENT_SIZE = 0, 6, 3, 7
@@ -56,12 +56,12 @@ class Nvml:
             raise UnavailableError("NVIDIA's library knows of no device")
         self._seen_us = [0] * len(self._devices)
 
-    def read(self, pids: Sequence[int], now_ns: int, draft: Draft) -> None:
+    def read(self, pids: Sequence[int], now_ns: int, look: Signals) -> None:
         """Read the devices; of a process the newest sample of each device counts."""
         for index, device in enumerate(self._devices):
             rates = _Utilization()
             if self._call("nvmlDeviceGetUtilizationRates", device, ctypes.byref(rates)) == _SUCCESS:
-                draft.devices[f"nvidia{index}"] = rates.gpu / 100
+                look.devices[f"nvidia{index}"] = rates.gpu / 100
             newest: dict[int, _Sample] = {}
             for sample in self._samples(index, device):
                 self._seen_us[index] = max(self._seen_us[index], sample.time_us)
@@ -69,7 +69,7 @@ class Nvml:
                     newest[sample.pid] = sample
             for pid in pids:
                 if pid in newest:
-                    draft.busy[pid] = max(draft.busy.get(pid, 0.0), min(newest[pid].sm, 100) / 100)
+                    look.busy[pid] = max(look.busy.get(pid, 0.0), min(newest[pid].sm, 100) / 100)
 
     def _samples(self, index: int, device: ctypes.c_void_p) -> Sequence[_Sample]:
         count, since = ctypes.c_uint(0), ctypes.c_ulonglong(self._seen_us[index])

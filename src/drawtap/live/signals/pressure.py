@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drawtap.errors import UnavailableError
-from drawtap.live.signal import Draft, source
+from drawtap.live.signal import Signals, source
 
 _LINE = re.compile(r"^(some|full) avg10=([\d.]+)", re.MULTILINE)
 
@@ -23,7 +23,7 @@ class Pressure:
         except OSError as error:
             raise UnavailableError(f"no pressure figures (/proc/pressure): {error.strerror}") from None
 
-    def read(self, pids: Sequence[int], now_ns: int, draft: Draft) -> None:
+    def read(self, pids: Sequence[int], now_ns: int, look: Signals) -> None:
         """Read cpu, memory and io."""
         for name in ("cpu", "memory", "io"):
             try:
@@ -31,7 +31,7 @@ class Pressure:
             except OSError:
                 continue
             for match in _LINE.finditer(text):
-                draft.pressure[f"{name} {match[1]}"] = min(float(match[2]), 100.0) / 100
+                look.pressure[f"{name} {match[1]}"] = min(float(match[2]), 100.0) / 100
 
     def close(self) -> None:
         """Nothing is held."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drawtap.errors import UnavailableError
-from drawtap.live.signal import Draft, source
+from drawtap.live.signal import Signals, source
 
 
 @source("sched")
@@ -28,7 +28,7 @@ class Sched:
         self._then: dict[int, dict[str, tuple[int, int]]] = {}
         self._then_ns = 0
 
-    def read(self, pids: Sequence[int], now_ns: int, draft: Draft) -> None:
+    def read(self, pids: Sequence[int], now_ns: int, look: Signals) -> None:
         """Take the difference to the last look, thread by thread."""
         span = now_ns - self._then_ns
         before, self._then, self._then_ns = self._then, {}, now_ns
@@ -44,8 +44,8 @@ class Sched:
             ran, waited = (
                 sum(max(now[i] - known.get(thread, (0, 0))[i], 0) for thread, now in threads.items()) for i in (0, 1)
             )
-            draft.cpu[pid] = ran / span
-            draft.waited[pid] = waited / span
+            look.cpu[pid] = ran / span
+            look.waited[pid] = waited / span
 
     def _threads(self, pid: int) -> dict[str, tuple[int, int]]:
         threads: dict[str, tuple[int, int]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drawtap.errors import UnavailableError
-from drawtap.live.signal import Draft, source
+from drawtap.live.signal import Signals, source
 
 
 @source("sysfs")
@@ -33,12 +33,12 @@ class Sysfs:
             raise UnavailableError(f"{what} in /sys/class/drm (gpu_busy_percent, rc6_residency_ms)")
         self._then: dict[str, tuple[int, int]] = {}
 
-    def read(self, pids: Sequence[int], now_ns: int, draft: Draft) -> None:
+    def read(self, pids: Sequence[int], now_ns: int, look: Signals) -> None:
         """Read percents as they are, and sleep as the difference to the last look."""
         for name, path in self._percent.items():
             value = _number(path)
             if value is not None:
-                draft.devices[name] = min(value, 100) / 100
+                look.devices[name] = min(value, 100) / 100
         for name, path in self._asleep.items():
             value = _number(path)
             if value is None:
@@ -47,7 +47,7 @@ class Sysfs:
             self._then[name] = (now_ns, value)
             if then and now_ns > then[0]:
                 asleep = (value - then[1]) * 1_000_000 / (now_ns - then[0])
-                draft.devices[name] = min(1.0, max(0.0, 1.0 - asleep))
+                look.devices[name] = min(1.0, max(0.0, 1.0 - asleep))
 
     def close(self) -> None:
         """Nothing is held."""
