@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,7 @@ from drawtap.output.data import dumps
 from drawtap.replay import engine
 from drawtap.scratch import Scratch
 from drawtap.trace.trace import open_trace
-from drawtap.web.answer import Answer, Encoded
+from drawtap.web.answer import Answer, Encoded, asked
 from drawtap.web.fleet_data import cell_data, chosen, difference, machine_data, matrix_data
 
 if TYPE_CHECKING:
@@ -177,18 +176,18 @@ class Fleet:
             raise UsageError(
                 "this page takes no decisions", hint="drawtap corpus serve without --read-only, with --sign KEY"
             )
-        asked = _object(text)
-        label, frame, family = asked.get("label"), asked.get("frame"), asked.get("family")
+        wish = asked(text)
+        label, frame, family = wish.get("label"), wish.get("frame"), wish.get("family")
         if label not in approvals.LABELS or not (frame is None or (isinstance(frame, int) and frame >= 0)):
             raise UsageError("a decision has no such label", hint="approved, rejected, flaky")
         with self._lock:
             tables = self._corpus()
-            build = matrix.build_of(tables, str(asked.get("engine")))
+            build = matrix.build_of(tables, str(wish.get("engine")))
             if build is None:
                 raise UsageError("the corpus knows no such build", hint="reload the page")
             (made,) = pictures.decisions_of(
-                tables, [self._known(str(asked.get("trace")))], matrix.engine_of(build), str(label),
-                str(asked.get("why") or ""), family=str(family) if family else None, frame=frame,
+                tables, [self._known(str(wish.get("trace")))], matrix.engine_of(build), str(label),
+                str(wish.get("why") or ""), family=str(family) if family else None, frame=frame,
             )  # fmt: skip
             done = approvals.decide(self._store, made, self._key)
         return {"label": done.label, "family": done.family, "frames": len(done.images)}
@@ -198,10 +197,10 @@ class Fleet:
 
         `text` is JSON with trace, engine and `of`: the recording whose cell leads there. Return the page's place.
         """
-        asked = _object(text)
+        wish = asked(text)
         with self._lock:
-            trace, of = self._known(str(asked.get("trace"))), self._known(str(asked.get("of") or asked.get("trace")))
-            said = matrix.cell(self._corpus(), of, str(asked.get("engine")))
+            trace, of = self._known(str(wish.get("trace"))), self._known(str(wish.get("of") or wish.get("trace")))
+            said = matrix.cell(self._corpus(), of, str(wish.get("engine")))
             path = self._file_of(trace)
             sides = [self._here(one.key) for one in (said.base, said.build) if one is not None]
             names = []
@@ -220,16 +219,6 @@ class Fleet:
         if (trace, name) not in self._opened:
             self._opened[trace, name] = opened(path, name)
         return self._opened[trace, name]
-
-
-def _object(text: str) -> Answer:
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        raise UsageError("the request is no JSON object", hint="reload the page")
-    return body
 
 
 def _call(path: Path, said: matrix.Cell) -> int | None:

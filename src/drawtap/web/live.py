@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -15,7 +14,7 @@ import anyio
 from drawtap.errors import DrawtapError, UnavailableError, UsageError
 from drawtap.live.client import Client
 from drawtap.live.program import Importance
-from drawtap.web.answer import Answer
+from drawtap.web.answer import Answer, asked
 
 _PERIOD_S = 0.5  # between two looks
 _RECENT = 600  # frame times of a surface in one look
@@ -101,7 +100,7 @@ class Live:
 
         Raises UsageError for any other, and the error that the manager answers with.
         """
-        wish = _wish(text)
+        wish = asked(text)
         op = wish.pop("op", None)
         if op not in ("limit", "class"):
             raise UsageError(
@@ -116,7 +115,7 @@ class Live:
 
         Looks say when it is done, and under which number the page has it.
         """
-        wish = _wish(text)
+        wish = asked(text)
         pid, frames, seconds = wish.get("program"), wish.get("frames", 0), wish.get("seconds", 0)
         numbers = (pid, frames, seconds)
         if not all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers) or not (
@@ -164,13 +163,3 @@ class Live:
     def close(self) -> None:
         """Look no more."""
         self._ended.set()
-
-
-def _wish(text: str) -> dict[str, Any]:
-    try:
-        wish = json.loads(text)
-    except ValueError:
-        wish = None
-    if not isinstance(wish, dict):
-        raise UsageError("a wish is a JSON object", hint="reload the page")
-    return wish

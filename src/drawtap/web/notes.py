@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 from drawtap.errors import InputError, UsageError, whole_file
+from drawtap.web.answer import object_of
 
 MOST_BYTES = 1 << 20
 _LISTS = ("bookmarks", "filters", "queries")
@@ -39,10 +40,7 @@ class Notes:
 
 
 def _checked(text: str, what: str) -> dict[str, object]:
-    try:
-        notes = json.loads(text)
-    except (ValueError, RecursionError):
-        notes = None
-    if not isinstance(notes, dict) or any(not isinstance(notes.get(key, []), list) for key in _LISTS):
+    notes = object_of(text)
+    if notes is None or any(not isinstance(notes.get(key, []), list) for key in _LISTS):
         raise InputError(f"{what} are no notes of drawtap view", hint="move the file away to begin anew")
     return {"version": 1, **{key: [] for key in _LISTS}, **notes}

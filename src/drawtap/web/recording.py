@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import re
 import secrets
@@ -743,11 +744,6 @@ def _object(path: str) -> str:
 
 def answer(result: Result) -> Answer:
     """Return an answer for the page: at most MOST_ROWS rows, and `more` says whether others are left."""
-    rows: list[tuple[object, ...]] = []
-    more = False
-    for row in result:
-        if len(rows) == MOST_ROWS:
-            more = True
-            break
-        rows.append(tuple(row))
-    return {"columns": list(result.columns), "types": list(result.types), "rows": rows, "more": more}
+    rows = [tuple(row) for row in itertools.islice(result, MOST_ROWS + 1)]
+    said: Answer = {"columns": list(result.columns), "types": list(result.types), "rows": rows[:MOST_ROWS]}
+    return said | {"more": len(rows) > MOST_ROWS}
