@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import re
 import shutil
 import struct
 from pathlib import Path
@@ -12,15 +13,18 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+import drawtap
 from drawtap.analysis.checklist import checklist
 from drawtap.analysis.rule import RULES, rule
+from drawtap.analysis.shaders import shaders
 from drawtap.analysis.views import VIEWS
 from drawtap.errors import UsageError
+from drawtap.spec.registry import load_api
 from drawtap.trace.narrowing import Scope
-from drawtap.trace.snapshot import Snapshot
+from drawtap.trace.snapshot import _BECAME, _SUFFIXES, Snapshot
 from drawtap.trace.trace import open_trace
 from scene import Scene
-from writer import Writer
+from writer import Writer, i32
 
 
 def errors(count: int = 4) -> Scene:
@@ -277,6 +281,43 @@ def test_functions_that_were_not_called_are_empty_tables(trace):
     )
     with open_trace(trace) as opened, Snapshot(opened, [question]) as snapshot:
         assert snapshot.ask(question) == (("seq", "mode", "n"), [])
+
+
+def test_shader_objects_of_arb_are_shaders_of_the_core(tmp_path):
+    scene = Scene(api=1).eglMakeCurrent(0x10, 0x20, 0x20, 0x30, result=1)
+    scene.glCreateShaderObjectARB("GL_FRAGMENT_SHADER", result=2).glShaderSourceARB(2, 1, ["void main() {}"], None)
+    scene.glCompileShaderARB(2).glCreateProgramObjectARB(result=3).glAttachObjectARB(3, 2).glLinkProgramARB(3)
+    scene.glGetProgramivARB("GL_FRAGMENT_PROGRAM_ARB", "GL_PROGRAM_LENGTH_ARB", i32(1)).glUseProgramObjectARB(3)
+    path = scene.frames(4, lambda s, i: s.glDrawArraysInstancedARB("GL_TRIANGLES", 0, 3, 2)).write(tmp_path / "x.dtap")
+    answers: dict[str, list[tuple[object, ...]]] = {
+        'SELECT c.type_value, c.result FROM "glCreateShader" c': [(0x8B30, 2)],
+        'SELECT s.shader, s.string_data FROM "glShaderSource" s': [(2, b"\x0e\0\0\0void main() {}")],
+        'SELECT a.program, a.shader FROM "glAttachShader" a': [(3, 2)],
+        'SELECT l.program FROM "glLinkProgram" l': [(3,)],
+        'SELECT DISTINCT d.instancecount FROM "glDrawArraysInstanced" d': [(2,)],
+        'SELECT g.pname_value, g.program FROM "glGetProgramiv" g': [(0x8627, None)],  # that of assembly has none
+    }
+    with open_trace(path) as opened, Snapshot(opened, answers) as snapshot:
+        assert {question: snapshot.ask(question)[1] for question in answers} == answers
+    with open_trace(path) as opened:
+        assert [(s.stage, s.programs) for s in shaders(opened, most=5)] == [("fragment", [3])]
+        failed = {j.rule: j.reason for j in checklist(opened).judgements if "failed" in (j.reason or "")}
+    assert failed == {}
+
+
+def test_every_other_name_that_became_core_is_known():
+    """The registry says which functions became core, and the rules say which core functions they ask for."""
+    commands = load_api("gl").commands
+    questions = " ".join(path.read_text() for path in Path(drawtap.__path__[0], "analysis").rglob("*.py"))
+    core = set(re.findall(r'(?:FROM|JOIN) "(gl\w+)"', questions)) & set(commands)
+    became = {}
+    for command in commands.values():
+        if command.alias in core:
+            pairs = zip(command.params, commands[command.alias].params, strict=True)
+            renamed = {own.name: there.name for own, there in pairs if own.name != there.name}
+            if renamed or command.name.removeprefix(command.alias) not in _SUFFIXES:
+                became[command.name] = (command.alias, renamed)
+    assert became.items() <= _BECAME.items()
 
 
 def test_functions_of_extensions_belong_to_the_core_ones(tmp_path):

@@ -4,7 +4,7 @@ Every query of `Trace.sql` decodes what it uses anew. Fifty questions about one 
 fifty times: a snapshot collects what all of them use, decodes each column once into DuckDB, and answers from there.
 
 Two things make its questions simpler. A function that was never called is an empty table. A function of an extension
-that became core under the same name (`glMapBufferRangeEXT`) is part of the core function's table.
+that became core (`glMapBufferRangeEXT`, `glUseProgramObjectARB`) is part of the core function's table.
 """
 
 from __future__ import annotations
@@ -36,6 +36,27 @@ _IN_MEMORY = 1_000_000  # calls, whose tables take some 250 MB: those of more go
 _MEMORY_BYTES = 400_000_000  # of DuckDB then, at first
 _FUNCTION = re.compile(r"^(gl|egl|glX|vg|vgu|vk)[A-Z]\w*$")
 _SUFFIXES = ("", "ARB", "EXT", "OES", "KHR", "APPLE", "NV", "SGI", "MESA")
+# Functions of extensions that became core with other names of parameters, or with another name of their own.
+_BECAME: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "glAttachObjectARB": ("glAttachShader", {"containerObj": "program", "obj": "shader"}),
+    "glBindAttribLocationARB": ("glBindAttribLocation", {"programObj": "program"}),
+    "glCompileShaderARB": ("glCompileShader", {"shaderObj": "shader"}),
+    "glCreateShaderObjectARB": ("glCreateShader", {"shaderType": "type"}),
+    "glDrawArraysInstancedANGLE": ("glDrawArraysInstanced", {"primcount": "instancecount"}),
+    "glDrawArraysInstancedARB": ("glDrawArraysInstanced", {"primcount": "instancecount"}),
+    "glDrawArraysInstancedEXT": ("glDrawArraysInstanced", {"start": "first", "primcount": "instancecount"}),
+    "glDrawArraysInstancedNV": ("glDrawArraysInstanced", {"primcount": "instancecount"}),
+    "glDrawElementsInstancedANGLE": ("glDrawElementsInstanced", {"primcount": "instancecount"}),
+    "glDrawElementsInstancedARB": ("glDrawElementsInstanced", {"primcount": "instancecount"}),
+    "glDrawElementsInstancedEXT": ("glDrawElementsInstanced", {"primcount": "instancecount"}),
+    "glDrawElementsInstancedNV": ("glDrawElementsInstanced", {"primcount": "instancecount"}),
+    "glGetActiveAttribARB": ("glGetActiveAttrib", {"programObj": "program", "maxLength": "bufSize"}),
+    "glGetAttribLocationARB": ("glGetAttribLocation", {"programObj": "program"}),
+    "glLinkProgramARB": ("glLinkProgram", {"programObj": "program"}),
+    "glShaderSourceARB": ("glShaderSource", {"shaderObj": "shader"}),
+    "glUseProgramObjectARB": ("glUseProgram", {"programObj": "program"}),
+    "glVertexAttribDivisorANGLE": ("glVertexAttribDivisor", {}),
+}
 _SHARED = ("seq", "frame", "thread", "context", "t_start", "duration", "t_end", "payload_bytes")
 
 
@@ -183,30 +204,32 @@ class Snapshot:
             names = [c.name for c in self._columns(table) if c.name.lower() in self._uses[table]]
             self._copy(table, self._trace.database.stream(table), names)
         elif table == "calls":
-            self._copy(table, self._calls(None, self._uses[table]))
+            self._copy(table, self._calls(None, self._uses[table], {}))
         else:
             self._load_function(table)
 
     def _load_function(self, function: str) -> None:
         called = self._trace.database.functions
-        present = [called[n] for s in _SUFFIXES if (n := (function + s).lower()) in called]
+        became = (name for name, (core, _) in _BECAME.items() if core == function)
+        names = dict.fromkeys([*(function + s for s in _SUFFIXES), *became])
+        present = [called[n] for name in names if (n := name.lower()) in called]
         wanted = self._uses[function]
         nothing = ", ".join(f"NULL{'::BIGINT' if c in _SHARED else ''} AS {quote(c)}" for c in sorted(wanted))
-        if not present:
-            self.execute(f"CREATE TEMP VIEW {quote(function)} AS SELECT {nothing or 'NULL AS seq'} WHERE false")
-            return
         if present == [function]:
-            self._copy(function, self._calls(function, wanted))
+            self._copy(function, self._calls(function, wanted, {}))
             return
-        parts = []
+        # A function of an extension may lack columns that the question uses.
+        parts = [f"SELECT {nothing or 'NULL AS seq'} WHERE false"]
         for name in present:
-            self._copy(f"only {name}", self._calls(name, wanted))
-            parts.append(f"SELECT * FROM {quote(f'only {name}')}")
+            renamed = _BECAME.get(name, ("", {}))[1]
+            self._copy(f"only {name}", self._calls(name, wanted, renamed))
+            columns = _as_core(self._trace.core.schema(name), wanted, renamed)
+            parts.append(f"SELECT {columns} FROM {quote(f'only {name}')}")
         self.execute(f"CREATE TEMP VIEW {quote(function)} AS {' UNION ALL BY NAME '.join(parts)}")
 
-    def _calls(self, function: str | None, wanted: set[str]) -> Stream:
+    def _calls(self, function: str | None, wanted: set[str], renamed: Mapping[str, str]) -> Stream:
         own = self._trace.core.schema(function)
-        names = tuple(c.name for c in own if c.name.lower() in wanted) or ("seq",)
+        names = tuple(c.name for c in own if _core_name(c.name, renamed).lower() in wanted) or ("seq",)
         selection = Selection(function=function, columns=names)
         return Stream(lambda: self._trace.core.calls(selection))
 
@@ -228,6 +251,19 @@ class Snapshot:
             self._connection.execute(text).fetchall()
         except (duckdb.Error, RuntimeError) as error:
             raise _failed(error) from None
+
+
+def _core_name(column: str, renamed: Mapping[str, str]) -> str:
+    """Return the column of the core function for one of the extension's: `type_value` for `shaderType_value`."""
+    for own, core in renamed.items():
+        if column == own or column.startswith(f"{own}_"):
+            return core + column[len(own) :]
+    return column
+
+
+def _as_core(schema: Sequence[Column], wanted: set[str], renamed: Mapping[str, str]) -> str:
+    named = ((c.name, _core_name(c.name, renamed)) for c in schema)
+    return ", ".join(f"{quote(own)} AS {quote(core)}" for own, core in named if core.lower() in wanted) or "seq"
 
 
 def _failed(error: Exception) -> BaseException:
