@@ -176,6 +176,12 @@ struct NamedType {
 struct Batch {
   int64_t rows = 0;
   std::vector<Column> columns;
+  // No rows, and these columns: named types, or declared ones.
+  template <class Types> void start(const Types& types) {
+    rows = 0;
+    columns.clear();
+    for (auto& column : types) columns.emplace_back(column.type);
+  }
 };
 
 // Where batches come from. `next` returns false at the end and throws dt::Error.

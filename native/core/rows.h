@@ -54,11 +54,7 @@ template <class Row> std::vector<NamedType> columns_of() {
 // Adds rows of one table to a batch.
 template <class Row> class RowWriter {
  public:
-  explicit RowWriter(Batch& batch) : batch_(batch) {
-    batch.rows = 0;
-    batch.columns.clear();
-    for (auto& column : Row::COLUMNS) batch.columns.emplace_back(column.type);
-  }
+  explicit RowWriter(Batch& batch) : batch_(batch) { batch.start(Row::COLUMNS); }
   void add(const Row& row) {
     size_t at = 0;
     row.each([&](auto& cell) {

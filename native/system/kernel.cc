@@ -111,9 +111,7 @@ class Merge : public BatchSource {
 // ---- output -------------------------------------------------------------------------------------
 
 void Output::start(Batch& batch) {
-  batch.rows = 0;
-  batch.columns.clear();
-  for (auto& column : schema) batch.columns.emplace_back(column.type);
+  batch.start(schema);
   batch_ = &batch;
 }
 

@@ -55,9 +55,7 @@ class LaneTable : public BatchSource {
     return {{"track", Type::i32}, {"request", Type::i64}, {"lane", Type::i32}};
   }
   bool next(Batch& batch) override {
-    batch.rows = 0;
-    batch.columns.clear();
-    for (auto& column : columns()) batch.columns.emplace_back(column.type);
+    batch.start(columns());
     while (batch.rows < static_cast<int64_t>(k_lane_rows) && in_.next()) {
       const int64_t track = in_.integer(column_[0]);
       batch.columns[0].value(static_cast<int32_t>(track));

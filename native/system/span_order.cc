@@ -95,9 +95,7 @@ class SpanOrder : public BatchSource {
       read_owners();
       for (Ordered* table : {&threads_, &requests_, &others_}) table->next();
     }
-    batch.rows = 0;
-    batch.columns.clear();
-    for (auto& column : columns()) batch.columns.emplace_back(column.type);
+    batch.start(columns());
     columns_ = batch.columns.data();
     while (batch.rows < static_cast<int64_t>(k_ordered_rows) && put_next()) ++batch.rows;
     columns_[to_track].words = tracks_.shared();

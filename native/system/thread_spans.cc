@@ -475,9 +475,7 @@ class ThreadPass : public BatchSource {
 
   void put(Batch& batch) {
     static const auto words = std::make_shared<const std::vector<std::string>>(k_span_kinds);
-    batch.rows = 0;
-    batch.columns.clear();
-    for (auto& column : span_columns()) batch.columns.emplace_back(column.type);
+    batch.start(span_columns());
     auto& columns = batch.columns;
     columns[4].words = words;
     const size_t end = std::min(ready_.size(), given_ + k_span_batch_rows);
