@@ -32,7 +32,9 @@ bool is_finished(const std::string& path) {
   return whole;
 }
 
-void send_welcome(int fd, const dt_welcome& welcome, int memfd) {
+void send_welcome(int fd, dt_welcome welcome, int memfd) {
+  welcome.magic = DT_HELLO_MAGIC;
+  welcome.version = DT_RING_VERSION;
   // 1 KB into an empty socket: it fits, or the other side is gone and will be noticed as such.
   send_with_descriptor(fd, &welcome, sizeof welcome, memfd, 0);
 }
@@ -112,10 +114,7 @@ void Drainer::say_refused(uint32_t pid, const std::string& program, const std::s
 
 void Drainer::refuse(const Connection& c, const std::string& code, const std::string& why) {
   say_refused(c.pid, c.hello.program, code, why);
-  dt_welcome welcome{};
-  welcome.magic = DT_HELLO_MAGIC;
-  welcome.version = DT_RING_VERSION;
-  send_welcome(c.fd, welcome, -1);
+  send_welcome(c.fd, {}, -1);
 }
 
 void Drainer::greet(Connection& c) {
@@ -128,8 +127,6 @@ void Drainer::greet(Connection& c) {
     return status_.say(JsonObject().put("event", "foreign").put("pid", c.pid).put("program", hello.program));
   if (!is_wanted(hello, c.pid)) {
     dt_welcome welcome{};
-    welcome.magic = DT_HELLO_MAGIC;
-    welcome.version = DT_RING_VERSION;
     welcome.quietly = 1;
     send_welcome(c.fd, welcome, -1);
     return status_.say(JsonObject().put("event", "left out").put("pid", c.pid).put("program", hello.program));
@@ -158,8 +155,6 @@ void Drainer::greet(Connection& c) {
   }
   const int memfd = dup(pool->fd());
   dt_welcome welcome{};
-  welcome.magic = DT_HELLO_MAGIC;
-  welcome.version = DT_RING_VERSION;
   welcome.accepted = 1;
   if (o_.session.ring.on()) welcome.only = 1;
   welcome.pool_bytes = pool->bytes();

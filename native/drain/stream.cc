@@ -51,29 +51,14 @@ bool ready(int fd, short events, double end) {
   }
 }
 
-std::string send_all(int fd, const void* data, size_t bytes, double end) {
-  const char* at = static_cast<const char*>(data);
+// Moves all bytes by steps that send or receive some. `late`: what the other side did where `end` has come.
+template <class Byte, class Step>
+std::string move_all(int fd, Byte* at, size_t bytes, short events, const char* late, double end, Step step) {
   while (bytes) {
-    const ssize_t n = send(fd, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n = step(at, bytes);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      if (!ready(fd, POLLOUT, end)) return "it takes nothing";
-      continue;
-    }
-    if (n < 0) return strerror(errno);
-    at += n;
-    bytes -= static_cast<size_t>(n);
-  }
-  return {};
-}
-
-std::string receive_all(int fd, void* data, size_t bytes, double end) {
-  char* at = static_cast<char*>(data);
-  while (bytes) {
-    const ssize_t n = recv(fd, at, bytes, MSG_DONTWAIT);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      if (!ready(fd, POLLIN, end)) return "it does not answer";
+      if (!ready(fd, events, end)) return late;
       continue;
     }
     if (n < 0) return strerror(errno);
@@ -82,6 +67,16 @@ std::string receive_all(int fd, void* data, size_t bytes, double end) {
     bytes -= static_cast<size_t>(n);
   }
   return {};
+}
+
+std::string send_all(int fd, const void* data, size_t bytes, double end) {
+  return move_all(fd, static_cast<const char*>(data), bytes, POLLOUT, "it takes nothing", end,
+                  [fd](const char* at, size_t left) { return send(fd, at, left, MSG_NOSIGNAL | MSG_DONTWAIT); });
+}
+
+std::string receive_all(int fd, void* data, size_t bytes, double end) {
+  return move_all(fd, static_cast<char*>(data), bytes, POLLIN, "it does not answer", end,
+                  [fd](char* at, size_t left) { return recv(fd, at, left, MSG_DONTWAIT); });
 }
 
 // The proofs that both ends of a connection show, so that the other knows that they know the token.
