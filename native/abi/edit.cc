@@ -76,27 +76,21 @@ int dt_write(const dt_write_source* sources, uint32_t count, const dt_write_opti
       if (options->annotation) wanted.annotation = options->annotation;
       if (options->signatures) wanted.signatures = options->signatures;
     }
-    auto bytes = std::make_unique<BytesOwner>();
-    bytes->first.put(dt::edit::write(std::move(from), wanted, path));
-    hand_out(std::move(bytes), json, length, owner);
+    hand_out(dt::edit::write(std::move(from), wanted, path), json, length, owner);
   });
 }
 
 int dt_plain_members(dt_trace* trace, const char** json, uint64_t* length, void** owner) {
   return guarded([&] {
     need(trace && json && length && owner, "a trace");
-    auto bytes = std::make_unique<BytesOwner>();
-    bytes->first.put(dt::vulkan::plain_members(*trace->trace));
-    hand_out(std::move(bytes), json, length, owner);
+    hand_out(dt::vulkan::plain_members(*trace->trace), json, length, owner);
   });
 }
 
 int dt_check(dt_trace* trace, const uint8_t* keep, const char** json, uint64_t* length, void** owner) {
   return guarded([&] {
     need(trace && keep && json && length && owner, "a trace");
-    auto bytes = std::make_unique<BytesOwner>();
-    bytes->first.put(dt::edit::check(*trace->trace, keep));
-    hand_out(std::move(bytes), json, length, owner);
+    hand_out(dt::edit::check(*trace->trace, keep), json, length, owner);
   });
 }
 
@@ -113,10 +107,8 @@ int dt_place(dt_trace* trace, const char* function, const char* parameter, const
              const char* path, const char** json, uint64_t* length, void** owner) {
   return guarded([&] {
     need(trace && function && parameter && content && path && json && length && owner, "a trace");
-    auto text = std::make_unique<BytesOwner>();
     const std::string_view held(reinterpret_cast<const char*>(content), bytes);
-    text->first.put(dt::edit::member_place(*trace->trace, function, parameter, held, path));
-    hand_out(std::move(text), json, length, owner);
+    hand_out(dt::edit::member_place(*trace->trace, function, parameter, held, path), json, length, owner);
   });
 }
 
@@ -130,9 +122,7 @@ int dt_diff(dt_trace* a, dt_trace* b, uint64_t first_frame, uint64_t end_frame, 
     options.runs = flags & 2;
     options.first_frame = first_frame;
     if (end_frame) options.end_frame = end_frame;
-    auto bytes = std::make_unique<BytesOwner>();
-    bytes->first.put(dt::edit::diff(*a->trace, *b->trace, options));
-    hand_out(std::move(bytes), json, length, owner);
+    hand_out(dt::edit::diff(*a->trace, *b->trace, options), json, length, owner);
   });
 }
 
@@ -140,9 +130,7 @@ int dt_text_changes(dt_trace* trace, uint64_t first_seq, uint64_t end_seq, const
                     const char** json, uint64_t* length, void** owner) {
   return guarded([&] {
     need(trace && text && json && length && owner, "a text");
-    auto bytes = std::make_unique<BytesOwner>();
-    bytes->first.put(dt::edit::text_changes(*trace->trace, first_seq, end_seq, {text, text_bytes}));
-    hand_out(std::move(bytes), json, length, owner);
+    hand_out(dt::edit::text_changes(*trace->trace, first_seq, end_seq, {text, text_bytes}), json, length, owner);
   });
 }
 

@@ -16,9 +16,7 @@ int dt_export_c(dt_trace* trace, const dt_selection* selection, const char* fold
     if (selection) wanted.first_frame = selection->first_frame, wanted.end_frame = selection->end_frame;
     if (options && options->calls_per_file) wanted.calls_per_file = options->calls_per_file;
     if (options && options->calls_per_function) wanted.calls_per_function = options->calls_per_function;
-    auto bytes = std::make_unique<BytesOwner>();
-    bytes->first.put(dt::c::export_any(*trace->trace, folder, wanted));
-    hand_out(std::move(bytes), json, length, owner);
+    hand_out(dt::c::export_any(*trace->trace, folder, wanted), json, length, owner);
   });
 }
 
