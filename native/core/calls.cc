@@ -12,6 +12,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <ranges>
 #include <set>
 #include <thread>
 
@@ -224,18 +225,12 @@ class Builder {
   // Rows of a function table that lie among the calls [from, to).
   std::pair<uint32_t, uint32_t> rows(const Cursor& c, uint32_t from, uint32_t to) const {
     if (!function_) return {from, to};
+    const uint32_t size = static_cast<uint32_t>(c.records->size());
     auto bound = [&](uint32_t wanted) {
-      uint32_t low = 0, high = static_cast<uint32_t>(c.records->size());
-      while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (call(c, middle) < wanted)
-          low = middle + 1;
-        else
-          high = middle;
-      }
-      return low;
+      return *std::ranges::partition_point(std::views::iota(0u, size),
+                                           [&](uint32_t row) { return call(c, row) < wanted; });
     };
-    return {bound(from), to >= c.chunk->info.meta.calls ? static_cast<uint32_t>(c.records->size()) : bound(to)};
+    return {bound(from), to >= c.chunk->info.meta.calls ? size : bound(to)};
   }
 
   void plain_part(const Item::Part& part, std::vector<Segment>& segments) {

@@ -338,17 +338,8 @@ uint32_t OpenChunk::context(uint32_t record) {
     }
     contexts_done_ = true;
   }
-  uint32_t context = info.meta.context;
-  if (contexts_.empty()) return context;
-  size_t low = 0, high = contexts_.size();
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    if (contexts_[middle].first <= record)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low ? contexts_[low - 1].second : context;
+  auto next = std::ranges::upper_bound(contexts_, record, {}, [](auto& context) { return context.first; });
+  return next == contexts_.begin() ? info.meta.context : std::prev(next)->second;
 }
 
 const std::vector<uint32_t>& OpenChunk::ordinals() {

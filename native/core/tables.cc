@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <ranges>
 #include <set>
 #include <thread>
 
@@ -182,13 +183,9 @@ FrameParts frames_of_chunk(const Trace& trace, const Trace::Frames& frames, size
   for (uint32_t call = 0; call < calls;) {
     position = std::lower_bound(position, ends.end(), seq_of(call));
     uint32_t behind = calls;
-    for (uint32_t low = call + 1; position != ends.end() && low < behind;) {
-      const uint32_t middle = low + (behind - low) / 2;
-      if (seq_of(middle) <= *position)
-        low = middle + 1;
-      else
-        behind = middle;
-    }
+    if (position != ends.end())
+      behind = *std::ranges::partition_point(std::views::iota(call + 1, calls),
+                                             [&](uint32_t later) { return seq_of(later) <= *position; });
     const uint32_t first = chunk.record_of(call), last = chunk.record_of(behind - 1);
     Frame& frame = parts.emplace_back(static_cast<size_t>(position - ends.begin()), Frame{}).second;
     if (entries[first]) frame.start = trace.clock.ns(entries[first], hint);

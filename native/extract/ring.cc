@@ -26,6 +26,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -332,14 +333,7 @@ class Keeper {
       cut_ = ends[cut_frame_ - 1] + 1;
     } else if (ends.empty() && !job_.frames_before) {
       // Nothing ends a frame: then time alone cuts.
-      uint64_t last = raw_->calls;
-      while (cut_ < last) {
-        uint64_t middle = cut_ + (last - cut_) / 2;
-        if (early(middle))
-          cut_ = middle + 1;
-        else
-          last = middle;
-      }
+      cut_ = *std::ranges::partition_point(std::views::iota(cut_, std::max(cut_, raw_->calls)), early);
     }
     end_ = raw_->calls;
     if (!job_.save) return;
