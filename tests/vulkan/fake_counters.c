@@ -1,6 +1,9 @@
 /* A stand-in for a driver with VK_KHR_performance_query: a layer that adds the extension to any driver. Its counters
  * count what a command buffer records between the beginning and the end of a query, so that their values are known.
- * Their names and descriptions say that they are a stand-in's. What the extension forbids ends the program. */
+ * Their names and descriptions say that they are a stand-in's. What the extension forbids ends the program.
+ *
+ * $STAND_IN_LACKS names a function for which the device has no memory, from the first command buffer on. Empty
+ * submissions alone lack it. */
 #include "vk.h"
 
 #include <stdio.h>
@@ -52,6 +55,9 @@ FN(vkBeginCommandBuffer);
 FN(vkCmdBeginRenderPass);
 FN(vkCmdEndRenderPass);
 FN(vkCmdWriteTimestamp);
+FN(vkCreateFence);
+FN(vkCreateCommandPool);
+FN(vkQueueSubmit);
 
 static void require(int holds, const char* what) {
   if (holds) return;
@@ -144,6 +150,24 @@ static VkResult make_pool(VkDevice device, const VkQueryPoolCreateInfo* info, co
   pool->count = counted->counterIndexCount;
   memcpy(pool->indices, counted->pCounterIndices, pool->count * sizeof(uint32_t));
   return result;
+}
+
+static int lacks(const char* function) {
+  const char* given = getenv("STAND_IN_LACKS");
+  return recorded && given && !strcmp(given, function);
+}
+static VkResult make_fence(VkDevice device, const VkFenceCreateInfo* info, const void* with, VkFence* out) {
+  if (lacks("vkCreateFence")) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  return p_vkCreateFence(device, info, with, out);
+}
+static VkResult make_commands(VkDevice device, const VkCommandPoolCreateInfo* info, const void* with,
+                              VkCommandPool* out) {
+  if (lacks("vkCreateCommandPool")) return VK_ERROR_OUT_OF_HOST_MEMORY;
+  return p_vkCreateCommandPool(device, info, with, out);
+}
+static VkResult submit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFence fence) {
+  if (!count && lacks("vkQueueSubmit")) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  return p_vkQueueSubmit(queue, count, infos, fence);
 }
 
 static VkResult begin(VkCommandBuffer to, const VkCommandBufferBeginInfo* info) {
@@ -260,6 +284,9 @@ static VkResult make_device(VkPhysicalDevice physical, const VkDeviceCreateInfo*
   LOOK_UP(vkCmdBeginRenderPass);
   LOOK_UP(vkCmdEndRenderPass);
   LOOK_UP(vkCmdWriteTimestamp);
+  LOOK_UP(vkCreateFence);
+  LOOK_UP(vkCreateCommandPool);
+  LOOK_UP(vkQueueSubmit);
   return result;
 }
 
@@ -286,7 +313,10 @@ static const struct {
             {"vkCmdDraw", draw},
             {"vkBeginCommandBuffer", begin},
             {"vkCmdBeginRenderPass", begin_pass},
-            {"vkCmdEndRenderPass", end_pass}};
+            {"vkCmdEndRenderPass", end_pass},
+            {"vkCreateFence", make_fence},
+            {"vkCreateCommandPool", make_commands},
+            {"vkQueueSubmit", submit}};
 
 static void* ours(const char* name) {
   for (unsigned i = 0; i < sizeof OURS / sizeof *OURS; i++)

@@ -137,6 +137,7 @@ PLANNER = (
         "copies",
         "counting",
         "descriptors",
+        "device",
         "dispatches",
         "history",
         "layouts",

@@ -255,3 +255,23 @@ def test_counters_of_the_stand_in_say_so(stand_in: dict[str, str], draws: Path) 
     rows = json.loads(done.stdout)
     assert len(rows) == 5
     assert all("stand-in" in row["description"] and row["here"] == "yes" for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("lacks", "told"),
+    [
+        ("vkCreateFence", "the device has no memory for a fence"),
+        ("vkCreateCommandPool", "there is no memory for a command pool"),
+        ("vkQueueSubmit", "the device has no memory for a submission"),
+    ],
+)
+def test_a_lack_of_memory_is_no_lost_device(
+    lacks: str, told: str, stand_in: dict[str, str], draws: Path, tmp_path: Path
+) -> None:
+    trace = Path(shutil.copy(draws / "pass.dtap", tmp_path))
+    asks = ("profile", trace, "--metrics", "vk:samples/any_samples", "--per", "draw")
+    shows = ("replay", trace, "--snapshots", tmp_path / "shown", "--snapshot-at", "draws")
+    for words in (asks, shows):
+        done = run_drawtap(*words, environment={**stand_in, "STAND_IN_LACKS": lacks})
+        assert done.returncode > 1
+        assert told in done.stdout + done.stderr

@@ -244,9 +244,7 @@ void Copier::pause_at(size_t at, bool before) {
 
 void Copier::record(VkCommandBuffer to) {
   to_ = to;
-  VkCommandBufferBeginInfo info{};
-  info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  DT_VK(device_, vkBeginCommandBuffer)(to_, &info);
+  begin_once(device_, to_);
   make_rooms();
   size_t tests = 0;
   for (size_t i = 0; i < stream_.size(); ++i) {
@@ -267,8 +265,7 @@ void Copier::record(VkCommandBuffer to) {
     if (around) DT_VK(device_, vkCmdEndQuery)(to_, around->pool, last);
     pause_at(i, false);
   }
-  if (DT_VK(device_, vkEndCommandBuffer)(to_) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "a command buffer that is pictured cannot be recorded again");
+  expect(DT_VK(device_, vkEndCommandBuffer)(to_), "a command buffer that is pictured");
 }
 
 }  // namespace dt::play::vk

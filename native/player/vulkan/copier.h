@@ -39,6 +39,7 @@ class Copier {
   void read_behind_count(Taken taken);  // of the last planned one
   // An image of our own that is drawn to, and a view of it; both live as the submission.
   std::pair<VkImage, VkImageView> own_image(VkFormat format, VkExtent2D size, uint32_t usage);
+  VkFramebuffer framebuffer(VkRenderPass pass, const std::vector<VkImageView>& views, VkExtent2D size);
   VkFramebuffer own_framebuffer(VkRenderPass pass, const std::vector<VkImageView>& views, VkExtent2D size);
   // A buffer and queries of our own, which live as the submission.
   Room own_buffer(uint64_t bytes, uint32_t usage);

@@ -9,13 +9,6 @@ constexpr uint64_t MOST_COPIED = uint64_t{1} << 31;
 
 bool is_srgb(VkFormat f) { return f == VK_FORMAT_R8_SRGB || f == VK_FORMAT_R8G8_SRGB || f == VK_FORMAT_R8G8B8_SRGB; }
 
-uint32_t aspects_of(VkFormat format) {
-  uint32_t aspects = 0;
-  if (has_depth(format)) aspects |= VK_IMAGE_ASPECT_DEPTH_BIT;
-  if (has_stencil(format)) aspects |= VK_IMAGE_ASPECT_STENCIL_BIT;
-  return aspects ? aspects : static_cast<uint32_t>(VK_IMAGE_ASPECT_COLOR_BIT);
-}
-
 constexpr uint32_t ANY = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
 
 }  // namespace
@@ -35,11 +28,8 @@ VkDeviceMemory Copier::memory_for(const VkMemoryRequirements& needs, uint32_t pr
   VkMemoryAllocateInfo info{};
   info.allocationSize = needs.size;
   info.memoryTypeIndex = s_.host_.memory_type_of(device_, needs.memoryTypeBits, properties);
-  VkDeviceMemory memory = nullptr;
-  if (needs.size > MOST_COPIED ||
-      DT_VK(device_, vkAllocateMemory)(device_.device, &info, nullptr, &memory) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "there is no memory for pictures");
-  return memory;
+  if (needs.size > MOST_COPIED) throw Error(DT_E_ARGUMENT, "there is no memory for pictures");
+  return vk::make(device_, DT_VK(device_, vkAllocateMemory), info, "pictures");
 }
 
 Room Copier::buffer_room(uint64_t bytes, uint32_t usage) {
@@ -47,14 +37,13 @@ Room Copier::buffer_room(uint64_t bytes, uint32_t usage) {
   VkBufferCreateInfo info{};
   info.size = bytes;
   info.usage = usage;
-  if (DT_VK(device_, vkCreateBuffer)(device_.device, &info, nullptr, &room.buffer) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "there is no memory for pictures");
+  room.buffer = vk::make(device_, DT_VK(device_, vkCreateBuffer), info, "pictures");
   VkMemoryRequirements needs{};
   DT_VK(device_, vkGetBufferMemoryRequirements)(device_.device, room.buffer, &needs);
   room.memory = memory_for(needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
   DT_VK(device_, vkBindBufferMemory)(device_.device, room.buffer, room.memory, 0);
-  if (DT_VK(device_, vkMapMemory)(device_.device, room.memory, 0, VK_WHOLE_SIZE, 0, &room.at) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "the memory of pictures cannot be mapped");
+  expect(DT_VK(device_, vkMapMemory)(device_.device, room.memory, 0, VK_WHOLE_SIZE, 0, &room.at),
+         "the mapping of pictures");
   return room;
 }
 
@@ -68,8 +57,7 @@ Room Copier::image_room(VkFormat format, const Shot& shot, uint32_t usage) {
   info.mipLevels = info.arrayLayers = 1;
   info.samples = VK_SAMPLE_COUNT_1_BIT;
   info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | usage;
-  if (DT_VK(device_, vkCreateImage)(device_.device, &info, nullptr, &room.image) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "an image for pictures cannot be made");
+  room.image = vk::make(device_, DT_VK(device_, vkCreateImage), info, "an image for pictures");
   VkMemoryRequirements needs{};
   DT_VK(device_, vkGetImageMemoryRequirements)(device_.device, room.image, &needs);
   room.memory = memory_for(needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);

@@ -1,7 +1,6 @@
 // Copies of command buffers that perform draws once more into images of our own, which count fragments by pixel.
 #include <algorithm>
 
-#include "../../core/error.h"
 #include "copier.h"
 
 namespace dt::play::vk {
@@ -41,14 +40,17 @@ std::pair<VkImage, VkImageView> Copier::own_image(VkFormat format, VkExtent2D si
   return {room.image, room.views[0]};
 }
 
-VkFramebuffer Copier::own_framebuffer(VkRenderPass pass, const std::vector<VkImageView>& views, VkExtent2D size) {
+VkFramebuffer Copier::framebuffer(VkRenderPass pass, const std::vector<VkImageView>& views, VkExtent2D size) {
   VkFramebufferCreateInfo info{};
   info.renderPass = pass;
   info.attachmentCount = static_cast<uint32_t>(views.size()), info.pAttachments = views.data();
   info.width = size.width, info.height = size.height, info.layers = 1;
+  return vk::make(device_, DT_VK(device_, vkCreateFramebuffer), info, "a framebuffer");
+}
+
+VkFramebuffer Copier::own_framebuffer(VkRenderPass pass, const std::vector<VkImageView>& views, VkExtent2D size) {
   Room room;
-  if (DT_VK(device_, vkCreateFramebuffer)(device_.device, &info, nullptr, &room.framebuffer) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "a framebuffer that counts fragments cannot be made");
+  room.framebuffer = framebuffer(pass, views, size);
   submission_.rooms.push_back(room);
   return room.framebuffer;
 }
@@ -61,11 +63,7 @@ Room Copier::own_buffer(uint64_t bytes, uint32_t usage) {
 VkQueryPool Copier::own_queries(VkQueryType type, uint32_t count) {
   VkQueryPoolCreateInfo info{};
   info.queryType = type, info.queryCount = count;
-  VkQueryPool pool = nullptr;
-  if (DT_VK(device_, vkCreateQueryPool)(device_.device, &info, nullptr, &pool) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "there is no memory for queries");
-  submission_.queries.push_back(pool);
-  return pool;
+  return submission_.queries.emplace_back(vk::make(device_, DT_VK(device_, vkCreateQueryPool), info, "queries"));
 }
 
 // The draw, whose positions go into a buffer where the step has one.
@@ -86,10 +84,7 @@ void Copier::count(const Pause& pause) {
     if (step.deep) {
       turn(of.deep, false);
       const VkFormat format = of.deep.shots.front().format;
-      uint32_t aspects = 0;
-      if (has_depth(format)) aspects |= VK_IMAGE_ASPECT_DEPTH_BIT;
-      if (has_stencil(format)) aspects |= VK_IMAGE_ASPECT_STENCIL_BIT;
-      barrier(step.deep, {aspects, 0, 1, 0, 1}, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
+      barrier(step.deep, {aspects_of(format), 0, 1, 0, 1}, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
       for (auto& shot : of.deep.shots) {
         const VkImageCopy region{{shot.aspect, shot.level, shot.layer, 1},
                                  {},

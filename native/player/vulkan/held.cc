@@ -137,13 +137,10 @@ bool Player::read_mapped(const Held& h, uint32_t layer, std::vector<uint8_t>& by
 
 void Copier::read(VkCommandBuffer to, Taken taken) {
   to_ = to;
-  VkCommandBufferBeginInfo info{};
-  info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  DT_VK(device_, vkBeginCommandBuffer)(to_, &info);
+  begin_once(device_, to_);
   plan(taken, nullptr);
   copy(taken);
-  if (DT_VK(device_, vkEndCommandBuffer)(to_) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "there is no memory for commands that copy");
+  expect(DT_VK(device_, vkEndCommandBuffer)(to_), "commands that copy");
   submission_.taken.push_back(std::move(taken));
 }
 

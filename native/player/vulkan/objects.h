@@ -1,6 +1,7 @@
 // Tables of functions, and calls as they are made again.
 #pragma once
 #include <map>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -36,6 +37,22 @@ struct Device : Table {
   uint32_t family = 0;
   bool captures = false;  // it has transform feedback
 };
+
+// The reason that a driver's result gives for what it did not do; `what` it is about.
+std::string refusal(VkResult result, const std::string& what);
+void expect(VkResult result, const std::string& what);  // throws Error with that
+template <class Info, class Made>
+Made make(Device& device, VkResult (*create)(VkDevice, const Info*, const VkAllocationCallbacks*, Made*),
+          const Info& info, const char* what) {
+  Made made = nullptr;
+  expect(create(device.device, &info, nullptr, &made), what);
+  return made;
+}
+VkFence make_fence(Device& device);
+VkCommandPool make_pool(Device& device, uint32_t family, VkCommandPoolCreateFlags flags = 0);
+VkCommandBuffer make_commands(Device& device, VkCommandPool pool);
+void begin_once(Device& device, VkCommandBuffer commands);
+void submit(Device& device, VkQueue queue, VkCommandBuffer commands, VkFence fence);  // commands: nullptr for none
 
 // Waits until the fence is signalled. Throws Error where that takes too long, or the device is lost.
 void expect_signal(Device& device, VkFence fence, const char* what);

@@ -18,6 +18,13 @@ bool has_depth(VkFormat format) {
 
 bool has_stencil(VkFormat format) { return format >= VK_FORMAT_S8_UINT && format <= VK_FORMAT_D32_SFLOAT_S8_UINT; }
 
+uint32_t aspects_of(VkFormat format) {
+  uint32_t aspects = 0;
+  if (has_depth(format)) aspects |= VK_IMAGE_ASPECT_DEPTH_BIT;
+  if (has_stencil(format)) aspects |= VK_IMAGE_ASPECT_STENCIL_BIT;
+  return aspects ? aspects : static_cast<uint32_t>(VK_IMAGE_ASPECT_COLOR_BIT);
+}
+
 bool reads_plainly(VkFormat format) {
   switch (format) {
     case VK_FORMAT_R8G8B8A8_UNORM:

@@ -1,7 +1,6 @@
 // Copies of command buffers that read one pixel, and perform draws once more under queries.
 #include <algorithm>
 
-#include "../../core/error.h"
 #include "copier.h"
 
 namespace dt::play::vk {
@@ -58,13 +57,7 @@ void Copier::make_rooms() {
     queries += static_cast<uint32_t>(each.variants.size()) + each.tested.around;
   }
   if (!queries) return;
-  VkQueryPoolCreateInfo info{};
-  info.queryType = VK_QUERY_TYPE_OCCLUSION;
-  info.queryCount = queries;
-  VkQueryPool pool = nullptr;
-  if (DT_VK(device_, vkCreateQueryPool)(device_.device, &info, nullptr, &pool) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "there is no memory for queries");
-  submission_.queries.push_back(pool);
+  VkQueryPool pool = own_queries(VK_QUERY_TYPE_OCCLUSION, queries);
   DT_VK(device_, vkCmdResetQueryPool)(to_, pool, 0, queries);
   for (auto& each : tests_) {
     each.tested.pool = pool;

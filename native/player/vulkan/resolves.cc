@@ -1,6 +1,5 @@
 // Depth and stencil of several samples: a render pass of our own leaves the first sample of each pixel in an image that
 // can be copied.
-#include "../../core/error.h"
 #include "copier.h"
 
 namespace dt::play::vk {
@@ -48,10 +47,7 @@ VkRenderPass Copier::resolving_pass(const Shot& shot, VkImageLayout layout) {
   info.pAttachments = attachments;
   info.subpassCount = 1;
   info.pSubpasses = &subpass;
-  VkRenderPass made = nullptr;
-  if (DT_VK(device_, vkCreateRenderPass2)(device_.device, &info, nullptr, &made) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "a render pass that resolves depth cannot be made");
-  return made;
+  return vk::make(device_, DT_VK(device_, vkCreateRenderPass2), info, "a render pass that resolves depth");
 }
 
 VkImageView Copier::view_of(VkImage image, VkFormat format, uint32_t level, uint32_t layer) {
@@ -59,15 +55,8 @@ VkImageView Copier::view_of(VkImage image, VkFormat format, uint32_t level, uint
   info.image = image;
   info.viewType = VK_IMAGE_VIEW_TYPE_2D;
   info.format = format;
-  uint32_t aspects = 0;
-  if (has_depth(format)) aspects |= VK_IMAGE_ASPECT_DEPTH_BIT;
-  if (has_stencil(format)) aspects |= VK_IMAGE_ASPECT_STENCIL_BIT;
-  if (!aspects) aspects = VK_IMAGE_ASPECT_COLOR_BIT;
-  info.subresourceRange = {aspects, level, 1, layer, 1};
-  VkImageView made = nullptr;
-  if (DT_VK(device_, vkCreateImageView)(device_.device, &info, nullptr, &made) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "a view of an image cannot be made");
-  return made;
+  info.subresourceRange = {aspects_of(format), level, 1, layer, 1};
+  return vk::make(device_, DT_VK(device_, vkCreateImageView), info, "a view of an image");
 }
 
 // Returns the image that has the first samples, in the general layout. `layout`: the one that the shot's image is in.
@@ -76,13 +65,7 @@ VkImage Copier::resolve_depth(const Shot& shot, VkImageLayout layout) {
   room.pass = resolving_pass(shot, layout);
   room.views[0] = view_of(shot.image, shot.format, shot.level, shot.layer);
   room.views[1] = view_of(room.image, shot.format, 0, 0);
-  VkFramebufferCreateInfo info{};
-  info.renderPass = room.pass;
-  info.attachmentCount = 2;
-  info.pAttachments = room.views;
-  info.width = shot.width, info.height = shot.height, info.layers = 1;
-  if (DT_VK(device_, vkCreateFramebuffer)(device_.device, &info, nullptr, &room.framebuffer) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "a framebuffer for depth cannot be made");
+  room.framebuffer = framebuffer(room.pass, {room.views[0], room.views[1]}, {shot.width, shot.height});
   submission_.rooms.push_back(room);
   VkRenderPassBeginInfo begins{};
   begins.renderPass = room.pass;

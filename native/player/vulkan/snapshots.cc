@@ -141,9 +141,7 @@ void Snapshots::keep(Call& c, uint64_t seq, std::vector<std::unique_ptr<uint8_t[
     case vkQueueSubmit2:
       if (!std::exchange(submitted_, false)) return;
       // A batch of its own says when all before it is done.
-      if (DT_VK(*c.table, vkQueueSubmit)(c.as<VkQueue>(0), 0, nullptr, under_way_.back().fence) != VK_SUCCESS)
-        throw Error(DT_E_ARGUMENT, "the device is lost");
-      return;
+      return vk::submit(*under_way_.back().device, c.as<VkQueue>(0), nullptr, under_way_.back().fence);
     default:
       if (is_command(c)) keep_command(c, seq, rooms);
   }
@@ -263,7 +261,7 @@ VkCommandBuffer Snapshots::copied(Submission& s, VkCommandBuffer of, VkQueue que
     place += counts;
   }
   if (!any) return of;
-  VkCommandBuffer made = commands(s, families_.contains(queue) ? families_.at(queue) : s.device->family);
+  VkCommandBuffer made = commands(s, queue);
   copier.record(made);
   return made;
 }
@@ -283,32 +281,15 @@ VkCommandBuffer Snapshots::looked_at(Submission& s, VkCommandBuffer of, VkQueue 
   }
   plan->end();
   if (!plan->any()) return of;
-  VkCommandBuffer made = commands(s, families_.contains(queue) ? families_.at(queue) : s.device->family);
+  VkCommandBuffer made = commands(s, queue);
   copier.record(made);
   return made;
 }
 
-VkCommandBuffer Snapshots::commands(Submission& s, uint32_t family) {
-  Device& device = *s.device;
-  if (!s.pool) {
-    VkCommandPoolCreateInfo pool{};
-    pool.queueFamilyIndex = family;
-    if (DT_VK(device, vkCreateCommandPool)(device.device, &pool, nullptr, &s.pool) != VK_SUCCESS)
-      throw Error(DT_E_ARGUMENT, "there is no memory for a command pool");
-  }
-  VkCommandBufferAllocateInfo info{};
-  info.commandPool = s.pool;
-  info.commandBufferCount = 1;
-  VkCommandBuffer made = nullptr;
-  if (DT_VK(device, vkAllocateCommandBuffers)(device.device, &info, &made) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "there is no memory for a command buffer");
-  return made;
-}
-
-void Snapshots::fence(Submission& s) {
-  VkFenceCreateInfo fence{};
-  if (DT_VK(*s.device, vkCreateFence)(s.device->device, &fence, nullptr, &s.fence) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "there is no memory for a fence");
+VkCommandBuffer Snapshots::commands(Submission& s, VkQueue queue) {
+  auto family = families_.find(queue);
+  if (!s.pool) s.pool = make_pool(*s.device, family == families_.end() ? s.device->family : family->second);
+  return make_commands(*s.device, s.pool);
 }
 
 void Snapshots::read(Device& device, Taken taken) {
@@ -316,15 +297,11 @@ void Snapshots::read(Device& device, Taken taken) {
   host_.wait_idle(device, nullptr);
   Submission s;
   s.device = &device;
-  VkCommandBuffer made = commands(s, device.family);
+  VkCommandBuffer made = commands(s, device.queue);
   const Stream nothing;
   Copier(*this, s, nothing).read(made, std::move(taken));
-  fence(s);
-  VkSubmitInfo batch{};
-  batch.commandBufferCount = 1;
-  batch.pCommandBuffers = &made;
-  if (DT_VK(device, vkQueueSubmit)(device.queue, 1, &batch, s.fence) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "the device is lost");
+  s.fence = make_fence(device);
+  vk::submit(device, device.queue, made, s.fence);
   under_way_.push_back(std::move(s));
   collect();
 }
@@ -351,7 +328,7 @@ void Snapshots::submit(Call& c, uint64_t seq) {
     }
   }
   if (!s.pool) return;
-  fence(s);
+  s.fence = make_fence(*s.device);
   under_way_.push_back(std::move(s));
   submitted_ = true;
 }

@@ -229,8 +229,7 @@ class Snapshots {
   VkCommandBuffer looked_at(Submission& s, VkCommandBuffer of, VkQueue queue, uint64_t seq);
   void keep_pipelines(const Call& c, std::vector<std::unique_ptr<uint8_t[]>>& rooms);
   VkRenderPass variant(Table& table, VkRenderPass of, Variant which);
-  VkCommandBuffer commands(Submission& s, uint32_t family);
-  void fence(Submission& s);
+  VkCommandBuffer commands(Submission& s, VkQueue queue);
   void take(Submission& s);
   void free_room(Device& device, Room& room);
 
@@ -269,6 +268,7 @@ const char* unreadable(Device& device, VkFormat format);
 AttachmentImage read_shot(const Shot& shot, const void* room);
 bool has_depth(VkFormat format);
 bool has_stencil(VkFormat format);
+uint32_t aspects_of(VkFormat format);
 bool begins_rendering(const KeptCommand& command);
 bool goes_on(uint16_t number);  // to the next subpass
 void follow_open(std::vector<std::string>& open, std::string_view name);

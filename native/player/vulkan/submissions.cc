@@ -337,51 +337,26 @@ void Meter::reset(Gauge& gauge, VkQueue queue) {
   Device& device = gauge.pools.device;
   if (std::none_of(now_->ran.begin(), now_->ran.end(), [](const Ran& ran) { return ran.tape->queries(); })) return;
   auto& pool = gauge.resetting[now_->family];
-  if (!pool) {
-    VkCommandPoolCreateInfo info{};
-    info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-    info.queueFamilyIndex = now_->family;
-    DT_VK(device, vkCreateCommandPool)(device.device, &info, nullptr, &pool);
-  }
+  if (!pool) pool = make_pool(device, now_->family, VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT);
   auto& free = gauge.free_resets[now_->family];
-  if (free.empty()) {
-    VkCommandBufferAllocateInfo info{};
-    info.commandPool = pool;
-    info.commandBufferCount = 1;
-    VkCommandBuffer made = nullptr;
-    if (DT_VK(device, vkAllocateCommandBuffers)(device.device, &info, &made) != VK_SUCCESS)
-      throw Error(DT_E_ARGUMENT, "there is no memory to measure with");
-    free.push_back(made);
-  }
+  if (free.empty()) free.push_back(make_commands(device, pool));
   now_->reset = free.back();
   free.pop_back();
-  VkCommandBufferBeginInfo begin{};
-  begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  DT_VK(device, vkBeginCommandBuffer)(now_->reset, &begin);
+  begin_once(device, now_->reset);
   for (auto& ran : now_->ran)
     for (auto& own : ran.tape->own)
       for (auto* each : own) DT_VK(device, vkCmdResetQueryPool)(now_->reset, each, 0, QueryPools::SIZE);
-  DT_VK(device, vkEndCommandBuffer)(now_->reset);
-  VkSubmitInfo batch{};
-  batch.commandBufferCount = 1;
-  batch.pCommandBuffers = &now_->reset;
-  if (DT_VK(device, vkQueueSubmit)(queue, 1, &batch, nullptr) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "the device is lost");
+  expect(DT_VK(device, vkEndCommandBuffer)(now_->reset), "commands that reset queries");
+  vk::submit(device, queue, now_->reset, nullptr);
 }
 
 void Meter::submitted(Call& c, Gauge& gauge) {
   if (!now_) return;
   Device& device = gauge.pools.device;
-  if (gauge.free_fences.empty()) {
-    VkFenceCreateInfo info{};
-    VkFence fence = nullptr;
-    DT_VK(device, vkCreateFence)(device.device, &info, nullptr, &fence);
-    gauge.free_fences.push_back(fence);
-  }
+  if (gauge.free_fences.empty()) gauge.free_fences.push_back(make_fence(device));
   now_->fence = gauge.free_fences.back();
   gauge.free_fences.pop_back();
-  if (DT_VK(device, vkQueueSubmit)(c.as<VkQueue>(0), 0, nullptr, now_->fence) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "the device is lost");
+  vk::submit(device, c.as<VkQueue>(0), nullptr, now_->fence);
   if (at_ & metrics::AT_CALL && in_frames(frame_) && !submits_.contains(now_->seq))
     submits_.emplace(now_->seq, scope(metrics::AT_CALL, now_->seq, now_->seq));
   gauge.pending.push_back(std::move(*now_));
@@ -399,11 +374,11 @@ void Meter::collect(Gauge& gauge, bool wait, uint64_t number) {
       throw Error(DT_E_ARGUMENT, "call " + std::to_string(it->seq) +
                                      ": its command buffers run several times at once, or end after the recording "
                                      "does: they cannot be measured");
-    if (result != VK_SUCCESS && result != VK_NOT_READY) throw Error(DT_E_ARGUMENT, "the device is lost");
     if (result == VK_NOT_READY) {
       ++it;
       continue;
     }
+    expect(result, "a submission that is measured");
     Submission done = std::move(*it);
     it = gauge.pending.erase(it);
     take(gauge, done);

@@ -108,7 +108,8 @@ void Player::hand_on(Device& device, VkQueue queue, uint32_t waits, const VkSema
   batch.pWaitDstStageMask = stages.data();
   batch.signalSemaphoreCount = signal ? 1 : 0;
   batch.pSignalSemaphores = &signal;
-  if (DT_VK(device, vkQueueSubmit)(queue, 1, &batch, fence) != VK_SUCCESS) fail(DT_E_ARGUMENT, "the device is lost");
+  const VkResult result = DT_VK(device, vkQueueSubmit)(queue, 1, &batch, fence);
+  if (result != VK_SUCCESS) fail(DT_E_ARGUMENT, refusal(result, "a submission"));
 }
 
 void Player::acquired(Call& c, VkSemaphore semaphore, VkFence fence) {

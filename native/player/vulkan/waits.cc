@@ -29,7 +29,7 @@ static std::string has_not_ended(const std::string& what) {
 void expect_signal(Device& device, VkFence fence, const char* what) {
   const VkResult result = DT_VK(device, vkWaitForFences)(device.device, 1, &fence, 1, longest_wait_ns());
   if (result == VK_TIMEOUT) throw Error(DT_E_ARGUMENT, has_not_ended(what));
-  if (result != VK_SUCCESS) throw Error(DT_E_ARGUMENT, "the device is lost");
+  expect(result, what);
 }
 
 void Player::wait_fences(Call& c) {
@@ -116,10 +116,7 @@ void Player::never_signalled() const {
 bool Player::work_ends(Device& device) {
   if (work_.is_stuck()) return false;
   if (!awaits_events_) return true;
-  VkFenceCreateInfo info{};
-  VkFence fence = nullptr;
-  if (DT_VK(device, vkCreateFence)(device.device, &info, nullptr, &fence) != VK_SUCCESS)
-    throw Error(DT_E_ARGUMENT, "there is no memory for a fence");
+  VkFence fence = make_fence(device);
   for (const uint64_t queue : work_.queues_of(reinterpret_cast<uint64_t>(static_cast<Table*>(&device)))) {
     if (DT_VK(device, vkQueueSubmit)((VkQueue)queue, 0, nullptr, fence) != VK_SUCCESS) break;
     if (DT_VK(device, vkWaitForFences)(device.device, 1, &fence, 1, longest_wait_ns()) == VK_TIMEOUT) return false;
@@ -139,7 +136,7 @@ void Player::wait_idle(Device& device, VkQueue queue) {
   expect_end(device);
   const VkResult result =
       queue ? DT_VK(device, vkQueueWaitIdle)(queue) : DT_VK(device, vkDeviceWaitIdle)(device.device);
-  if (result != VK_SUCCESS) fail(DT_E_ARGUMENT, "the device is lost");
+  if (result != VK_SUCCESS) fail(DT_E_ARGUMENT, refusal(result, "the end of submitted work"));
 }
 
 void Player::watch_events(Call&) { awaits_events_ = true; }
