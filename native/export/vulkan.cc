@@ -309,6 +309,8 @@ void VulkanExporter::destroy_as(Call& c, const std::string& function) {
       forget(o);
       return true;
     });
+  const uint64_t last = kind == vk::OF_Semaphore ? work_.last_signal(object.now) : 0;
+  if (last) line(wait_text(name(c, 0), variable(object.now), last, vk::ENOUGH_NS) + ";");
   print(c, function);
   forget(object);
 }

@@ -11,7 +11,6 @@
 
 #include "../player/vulkan/arguments.h"
 #include "../player/vulkan/late.h"
-#include "../player/vulkan/running.h"
 #include "exporter.h"
 #include "names.h"
 #include "source.h"
@@ -94,6 +93,7 @@ class VulkanExporter final : vk::Arguments, VulkanValues::Host {
   void acquire(Call& c);
   void acquire2(Call& c);
   void present(Call& c);
+  static std::string wait_text(const std::string& device, const std::string& semaphore, uint64_t value, uint64_t ns);
   void wait_fences(Call& c);
   void fence_status(Call& c);
   void wait_semaphores(Call& c);
@@ -117,7 +117,6 @@ class VulkanExporter final : vk::Arguments, VulkanValues::Host {
   std::unordered_map<uint64_t, uint64_t> sizes_;                // of memory, buffers and images
   std::unordered_map<uint64_t, VkQueryType> query_types_;       // of pools
   std::unordered_map<uint64_t, std::vector<uint64_t>> images_;  // recorded ones of swapchains
-  vk::Running work_;
   vk::LateWaits late_;
   std::set<std::string> used_;  // functions
   std::map<std::string, uint64_t> left_out_;

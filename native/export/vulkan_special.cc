@@ -317,18 +317,17 @@ void VulkanExporter::wait_semaphores(Call& c) {
       work_.reached(reinterpret_cast<uint64_t>(info->pSemaphores[i]), info->pValues[i]);
 }
 
+std::string VulkanExporter::wait_text(const std::string& device, const std::string& semaphore, uint64_t value,
+                                      uint64_t ns) {
+  return "play_wait_value(" + device + ", " + semaphore + ", " + unsigned_text(value) + ", " + unsigned_text(ns) + ")";
+}
+
 void VulkanExporter::semaphore_value(Call& c) {
   if (c.result() != VK_SUCCESS) return;
   const auto values = recorded_array<uint64_t>(c, 2);
   arguments(c);
   if (values.empty()) return;
-  const std::string wait = std::string_view(running_).ends_with("KHR") ? "vkWaitSemaphoresKHR" : "vkWaitSemaphores";
-  used_.insert(wait);
-  line(
-      "VK(" + wait + "(" + name(c, 0) +
-      ", &(VkSemaphoreWaitInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .semaphoreCount = 1, .pSemaphores = &" +
-      name(c, 1) + ", .pValues = (const uint64_t[]){" + unsigned_text(values[0]) + "}}, " + unsigned_text(vk::LONG_NS) +
-      "));");
+  line("VK(" + wait_text(name(c, 0), name(c, 1), values[0], vk::LONG_NS) + ");");
   work_.reached(c.arguments[1], values[0]);
 }
 

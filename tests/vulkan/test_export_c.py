@@ -15,7 +15,7 @@ from drawtap.formats.c import export_c
 from drawtap.parts import PLAYER_VULKAN, part
 from drawtap.trace.trace import open_trace
 from shared import run_drawtap
-from vulkan.conftest import HERE, MODES, RAYS, Cube, build, environment
+from vulkan.conftest import HERE, MODES, RAYS, Cube, Record, build, environment
 from vulkan_scene import DEVICE, VulkanScene
 
 FLAGS = "-O0 -Wall -Wextra -Werror -pedantic -DPLAY_CHECK -DPLAY_SNAPSHOT"
@@ -210,3 +210,14 @@ def test_threads_that_record_at_the_same_time(header: Path, tmp_path: Path) -> N
     done = played(built(exported(trace, tmp_path / "c")))
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 read-backs, 0 differ" in done.stdout
+
+
+def test_a_timeline_is_waited_for_before_it_is_destroyed(record: Record, tmp_path: Path) -> None:
+    """A driver may touch it behind the end of the work that signals it, in a thread of its own."""
+    program = built(exported(record("polled") / "polled.dtap", tmp_path / "c"))
+    lines = [line for path in sorted((tmp_path / "c").glob("*.c")) for line in path.read_text().splitlines()]
+    ends = [number for number, line in enumerate(lines) if "vkDestroySemaphore(" in line]
+    assert ends
+    assert all("play_wait_value(" in lines[number - 1] for number in ends)
+    done = played(program)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -417,6 +417,9 @@ Arguments::Watcher Arguments::watcher_of(uint16_t of) {
     case vkCmdPushDescriptorSet: return &Arguments::watch_descriptors;
     case vkCreateBufferView: return &Arguments::watch_view;
     case vkCreateImage: return &Arguments::watch_format;
+    case vkCreateSemaphore: return &Arguments::watch_semaphore;
+    case vkImportSemaphoreFdKHR: return &Arguments::watch_import;
+    case vkSignalSemaphore: return &Arguments::watch_signal;
     default: return nullptr;
   }
 }

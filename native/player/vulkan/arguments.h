@@ -11,6 +11,7 @@
 #include "../blobs.h"
 #include "objects.h"
 #include "relocation.h"
+#include "running.h"
 #include "stores.h"
 
 namespace dt::size {
@@ -34,7 +35,7 @@ class Arguments : public Relocation::Host {
   explicit Arguments(const Trace& trace) : trace_(trace) {}
   ~Arguments() = default;
   using Watcher = void (Arguments::*)(Call&);
-  // The function that notes where the device stores by this command; nullptr: the program can see no such place.
+  // The function that notes where the device stores by this command, or how a semaphore is; nullptr: there is none.
   static Watcher watcher_of(uint16_t of);
 
   using TemplateParts = std::vector<std::pair<VkDescriptorType, uint32_t>>;
@@ -75,6 +76,14 @@ class Arguments : public Relocation::Host {
   void* room(size_t bytes) override;
   void described(uint64_t update, uint8_t* at, size_t bytes) override;
 
+  // ---- semaphores
+  void watch_semaphore(Call& c) { work_.made(*c.at<uint64_t>(3), *c.at<VkSemaphoreCreateInfo>(1)); }
+  void watch_import(Call& c) { work_.imported((uint64_t)c.at<VkImportSemaphoreFdInfoKHR>(1)->semaphore); }
+  void watch_signal(Call& c) {
+    const auto* info = c.at<VkSemaphoreSignalInfo>(1);
+    work_.gets((uint64_t)info->semaphore, info->value);
+  }
+
   // ---- where the device may store
   void watch_view(Call& c);
   void watch_format(Call& c);  // of an image
@@ -92,6 +101,7 @@ class Arguments : public Relocation::Host {
   const Trace& trace_;
   std::unordered_map<uint64_t, Recorded> recorded_;  // by recorded handle
   Stores stores_;
+  Running work_;
   std::unordered_map<uint64_t, VkFormat> formats_;  // of images
   Blobs blobs_;
   std::vector<Blobs::Bytes> held_;  // contents of the running call

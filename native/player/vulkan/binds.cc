@@ -67,9 +67,6 @@ void Player::watch_stores() {
   using namespace number;
   for (uint16_t of = 0; of < number::COMMANDS; ++of) watchers_[of] = watcher_of(of);
   for (uint16_t of : {vkQueueSubmit, vkQueueSubmit2, vkQueueBindSparse}) watchers_[of] = &Player::watch_submit;
-  watchers_[vkCreateSemaphore] = &Player::watch_semaphore;
-  watchers_[vkImportSemaphoreFdKHR] = &Player::watch_import;
-  watchers_[vkSignalSemaphore] = &Player::watch_signal;
   watchers_[vkCmdWaitEvents] = watchers_[vkCmdWaitEvents2] = &Player::watch_events;
   watchers_[vkCreateImage] = &Player::watch_image;
 }

@@ -10,8 +10,9 @@
 
 namespace dt::play::vk {
 
-constexpr uint64_t LONG_NS = 60'000'000'000;  // nothing takes so long that comes to an end
-uint64_t longest_wait_ns();                   // DRAWTAP_LONGEST_WAIT in seconds, or LONG_NS
+constexpr uint64_t LONG_NS = 60'000'000'000;   // nothing takes so long that comes to an end
+constexpr uint64_t ENOUGH_NS = 1'000'000'000;  // for what a driver does to timelines behind the end of work
+uint64_t longest_wait_ns();                    // DRAWTAP_LONGEST_WAIT in seconds, or LONG_NS
 
 // Functions of an instance or of a device, looked up when they are first needed.
 struct Table {

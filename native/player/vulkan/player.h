@@ -142,9 +142,6 @@ class Player final : Arguments, Snapshots::Host {
   void query_results(Call& c);
   void create_query_pool(Call& c);
   void watch_submit(Call& c);
-  void watch_semaphore(Call& c);
-  void watch_import(Call& c);
-  void watch_signal(Call& c);
   [[noreturn]] void never_signalled() const;
   void watch_events(Call& c);
   bool work_ends(Device& device);
@@ -226,7 +223,6 @@ class Player final : Arguments, Snapshots::Host {
   uint32_t shown_index_ = 0;
   uint64_t fakes_ = 0;
   std::unordered_map<uint64_t, VkQueryType> query_types_;
-  Running work_;
   bool awaits_events_ = false;
   std::string engine_;
   LateWaits late_;

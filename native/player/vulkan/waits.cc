@@ -76,7 +76,6 @@ static VkResult wait_value(Table& table, VkDevice device, VkSemaphore semaphore,
 // A driver without timelines of the kernel's signals the fence of a submission first, and then the timelines. Mesa
 // does, in a thread of its own. A program that polls destroys them later than a player that waits for the fence.
 void Player::end_timeline(Table& table, VkDevice device, VkSemaphore semaphore) {
-  constexpr uint64_t ENOUGH_NS = 1'000'000'000;
   const uint64_t value = work_.last_signal(reinterpret_cast<uint64_t>(semaphore));
   if (value) wait_value(table, device, semaphore, value, ENOUGH_NS);
 }
@@ -103,10 +102,6 @@ void Player::event_status(Call& c) {
 }
 
 void Player::watch_submit(Call& c) { work_.submit(c, reinterpret_cast<uint64_t>(c.table)); }
-
-void Player::watch_semaphore(Call& c) { work_.made(*c.at<uint64_t>(3), *c.at<VkSemaphoreCreateInfo>(1)); }
-
-void Player::watch_import(Call& c) { work_.imported((uint64_t)c.at<VkImportSemaphoreFdInfoKHR>(1)->semaphore); }
 
 void Player::never_signalled() const {
   fail(DT_E_FORMAT, "it waits for a semaphore that no call before it signals: the recording lacks one");
@@ -140,11 +135,6 @@ void Player::wait_idle(Device& device, VkQueue queue) {
 }
 
 void Player::watch_events(Call&) { awaits_events_ = true; }
-
-void Player::watch_signal(Call& c) {
-  const auto* info = c.at<VkSemaphoreSignalInfo>(1);
-  work_.gets((uint64_t)info->semaphore, info->value);
-}
 
 void Player::queue_idle(Call& c) {
   const Object* of = objects_.find(c.number == number::vkDeviceWaitIdle ? OF_Device : OF_Queue, c.recorded(0));

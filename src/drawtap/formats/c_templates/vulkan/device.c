@@ -248,6 +248,18 @@ void play_wait_event(VkDevice handle, VkEvent event) {
   if (now < 0) fail("the device is lost");
 }
 
+VkResult play_wait_value(VkDevice handle, VkSemaphore semaphore, uint64_t value, uint64_t most_ns) {
+  PFN_vkGetDeviceProcAddr get = (PFN_vkGetDeviceProcAddr)vkGetInstanceProcAddr(g_instance, "vkGetDeviceProcAddr");
+  PFN_vkWaitSemaphores wait = (PFN_vkWaitSemaphores)get(handle, "vkWaitSemaphores");
+  if (!wait) wait = (PFN_vkWaitSemaphores)get(handle, "vkWaitSemaphoresKHR");
+  if (!wait) return VK_ERROR_EXTENSION_NOT_PRESENT;
+  VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                              .semaphoreCount = 1,
+                              .pSemaphores = &semaphore,
+                              .pValues = &value};
+  return wait(handle, &info, most_ns);
+}
+
 /* ---- windows ------------------------------------------------------------------------------------------------- */
 
 typedef struct swapchain {

@@ -51,6 +51,8 @@ void play_check_memory(VkDeviceMemory memory, VkDeviceSize offset, const void* b
 void play_check_queries(VkDevice device, VkQueryPool pool, uint32_t first, uint32_t count, VkDeviceSize stride,
                         VkQueryResultFlags flags, const void* bytes, size_t size);
 void play_wait_event(VkDevice device, VkEvent event);
+/* Waits until a timeline semaphore has the value. */
+VkResult play_wait_value(VkDevice device, VkSemaphore semaphore, uint64_t value, uint64_t most_ns);
 
 /* Windows: swapchains whose images are the program's own. */
 VkResult play_create_swapchain(VkDevice device, const VkSwapchainCreateInfoKHR* info,
