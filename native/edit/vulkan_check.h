@@ -159,19 +159,15 @@ class VulkanChecker {
   void query_results(vulkan::VulkanCall& call);
   void begins_label(vulkan::VulkanCall& call);
   void ends_label(vulkan::VulkanCall& call);
-  void begins_conditional(vulkan::VulkanCall& call);
-  void ends_conditional(vulkan::VulkanCall& call);
-  void begins_feedback(vulkan::VulkanCall& call);
-  void ends_feedback(vulkan::VulkanCall& call);
+  template <Kind of> void opens(vulkan::VulkanCall& call);  // what a command buffer has from there on
+  template <Kind of> void closes(vulkan::VulkanCall& call);
   void binds_pipeline(vulkan::VulkanCall& call);
   void binds_shaders(vulkan::VulkanCall& call);
-  void binds_index(vulkan::VulkanCall& call);
   void binds_vertices(vulkan::VulkanCall& call);
   void binds_sets(vulkan::VulkanCall& call);
   void binds_sets_2(vulkan::VulkanCall& call);
   void bind_sets(Buffer& into, uint64_t point, uint64_t first, const std::vector<uint64_t>& sets);
   void pushes_sets(vulkan::VulkanCall& call);
-  void pushes(vulkan::VulkanCall& call);
   void draws(vulkan::VulkanCall& call);
   void dispatches(vulkan::VulkanCall& call);
   void traces_rays(vulkan::VulkanCall& call);

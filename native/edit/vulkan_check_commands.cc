@@ -33,14 +33,14 @@ VulkanChecker::Does VulkanChecker::choose_command(std::string_view name, const F
       {"vkCmdEndDebugUtilsLabel", &VulkanChecker::ends_label},
       {"vkCmdDebugMarkerBegin", &VulkanChecker::begins_label},
       {"vkCmdDebugMarkerEnd", &VulkanChecker::ends_label},
-      {"vkCmdBeginConditionalRendering", &VulkanChecker::begins_conditional},
-      {"vkCmdEndConditionalRendering", &VulkanChecker::ends_conditional},
-      {"vkCmdBeginTransformFeedback", &VulkanChecker::begins_feedback},
-      {"vkCmdEndTransformFeedback", &VulkanChecker::ends_feedback},
+      {"vkCmdBeginConditionalRendering", &VulkanChecker::opens<CONDITIONAL>},
+      {"vkCmdEndConditionalRendering", &VulkanChecker::closes<CONDITIONAL>},
+      {"vkCmdBeginTransformFeedback", &VulkanChecker::opens<FEEDBACK>},
+      {"vkCmdEndTransformFeedback", &VulkanChecker::closes<FEEDBACK>},
       {"vkCmdBindPipeline", &VulkanChecker::binds_pipeline},
       {"vkCmdBindShaders", &VulkanChecker::binds_shaders},
-      {"vkCmdBindIndexBuffer", &VulkanChecker::binds_index},
-      {"vkCmdBindIndexBuffer2", &VulkanChecker::binds_index},
+      {"vkCmdBindIndexBuffer", &VulkanChecker::opens<INDEX>},
+      {"vkCmdBindIndexBuffer2", &VulkanChecker::opens<INDEX>},
       {"vkCmdBindVertexBuffers", &VulkanChecker::binds_vertices},
       {"vkCmdBindVertexBuffers2", &VulkanChecker::binds_vertices},
       {"vkCmdBindDescriptorSets", &VulkanChecker::binds_sets},
@@ -49,8 +49,8 @@ VulkanChecker::Does VulkanChecker::choose_command(std::string_view name, const F
       {"vkCmdPushDescriptorSet2", &VulkanChecker::pushes_sets},
       {"vkCmdPushDescriptorSetWithTemplate", &VulkanChecker::pushes_sets},
       {"vkCmdPushDescriptorSetWithTemplate2", &VulkanChecker::pushes_sets},
-      {"vkCmdPushConstants", &VulkanChecker::pushes},
-      {"vkCmdPushConstants2", &VulkanChecker::pushes},
+      {"vkCmdPushConstants", &VulkanChecker::opens<PUSHED>},
+      {"vkCmdPushConstants2", &VulkanChecker::opens<PUSHED>},
       {"vkCmdClearAttachments", &VulkanChecker::clears_attachments},
       {"vkCmdExecuteCommands", &VulkanChecker::executes},
       {"vkCmdSetEvent", &VulkanChecker::sets_event},
@@ -196,19 +196,11 @@ void VulkanChecker::ends_label(VulkanCall& call) {
   clear(label);
 }
 
-void VulkanChecker::begins_conditional(VulkanCall& call) { set(buffer(call).facts[{CONDITIONAL, 0, 0}]); }
+template <VulkanChecker::Kind of> void VulkanChecker::opens(VulkanCall& call) { set(buffer(call).facts[{of, 0, 0}]); }
 
-void VulkanChecker::ends_conditional(VulkanCall& call) {
-  Fact& f = buffer(call).facts[{CONDITIONAL, 0, 0}];
-  need(f, [] { return "conditional rendering is not begun"; });
-  clear(f);
-}
-
-void VulkanChecker::begins_feedback(VulkanCall& call) { set(buffer(call).facts[{FEEDBACK, 0, 0}]); }
-
-void VulkanChecker::ends_feedback(VulkanCall& call) {
-  Fact& f = buffer(call).facts[{FEEDBACK, 0, 0}];
-  need(f, [] { return "transform feedback is not begun"; });
+template <VulkanChecker::Kind of> void VulkanChecker::closes(VulkanCall& call) {
+  Fact& f = buffer(call).facts[{of, 0, 0}];
+  need(f, [] { return of == CONDITIONAL ? "conditional rendering is not begun" : "transform feedback is not begun"; });
   clear(f);
 }
 
@@ -253,8 +245,6 @@ void VulkanChecker::binds_shaders(VulkanCall& call) {
   }
 }
 
-void VulkanChecker::binds_index(VulkanCall& call) { set(buffer(call).facts[{INDEX, 0, 0}]); }
-
 void VulkanChecker::binds_vertices(VulkanCall& call) {
   Buffer& into = buffer(call);
   const uint64_t first = call.value("firstBinding"), count = call.words("pBuffers").size();
@@ -291,8 +281,6 @@ void VulkanChecker::pushes_sets(VulkanCall& call) {
   for (uint64_t each = 0; each < POINTS; ++each)
     if (!point || point_of(call.value(*point)) == each) set(buffer(call).facts[{SET, each, number}]);
 }
-
-void VulkanChecker::pushes(VulkanCall& call) { set(buffer(call).facts[{PUSHED, 0, 0}]); }
 
 void VulkanChecker::uses(Buffer& in, Point point) {
   need(in.facts[{PIPELINE, point, 0}], [] { return "no pipeline is bound"; });
