@@ -277,9 +277,8 @@ void VulkanPast::push(VulkanCall& call, Recording& into) {
   if (Object* by = find(OF_TEMPLATE, call.value("descriptorUpdateTemplate"))) {
     const Field* data = call.param("pData");
     if (!data) return;
-    samplers(call, state<Template>(*by), call.content(*data));
-    for (auto& one : described(state<Template>(*by), call.content(*data)))
-      if (one.object) edge(call.node(), one.object->node), access(into, one.object, access_of(one.type));
+    for (auto& one : described(call, state<Template>(*by), call.content(*data)))
+      access(into, one.object, access_of(one.type));
     return;
   }
   auto writes = call.trees("pDescriptorWrites");

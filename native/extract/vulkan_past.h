@@ -164,11 +164,10 @@ class VulkanPast {
   void write_set(uint32_t call, Object& set, const vulkan::Node& write);
   void copy_set(uint32_t call, const vulkan::Node& copy);
   std::vector<Described> described(const vulkan::Node& write);
-  std::vector<Described> described(const Template& by, std::string_view data);
+  std::vector<Described> described(VulkanCall& call, const Template& by, std::string_view data);
   Object* described_object(uint32_t type, uint64_t handle);
   void put_in(Set& set, uint32_t binding, uint32_t element, std::vector<Described>&& what, uint32_t call);
   static uint8_t access_of(uint32_t type);
-  void samplers(VulkanCall& call, const Template& by, std::string_view data);
   void use_set(uint32_t call, Object& set);
 
   // ---- command buffers (vulkan_commands.cc)

@@ -51,10 +51,15 @@ std::vector<VulkanPast::Described> VulkanPast::described(const Node& write) {
   return out;
 }
 
-// The data of an update with a template: its descriptors one after the other (docs/format.md).
-std::vector<VulkanPast::Described> VulkanPast::described(const Template& by, std::string_view data) {
+// The data of an update with a template: its descriptors one after the other (docs/format.md). Without their handles in
+// the arguments the call still needs the objects.
+std::vector<VulkanPast::Described> VulkanPast::described(VulkanCall& call, const Template& by, std::string_view data) {
   std::vector<Described> out;
   size_t at = 0;
+  auto need = [&](Object* object) {
+    if (object) edge(call.node(), object->node);
+    return object;
+  };
   for (auto& entry : by.entries) {
     if (entry.type == INLINE_BLOCK) {
       at += entry.count;
@@ -63,9 +68,10 @@ std::vector<VulkanPast::Described> VulkanPast::described(const Template& by, std
     }
     const size_t width = is_image(entry.type) || is_buffer(entry.type) ? 24 : 8;
     for (uint32_t i = 0; i < entry.count && at + width <= data.size(); ++i, at += width) {
-      uint64_t handle = 0;
-      memcpy(&handle, data.data() + at + (is_image(entry.type) ? 8 : 0), 8);
-      out.push_back({described_object(entry.type, handle), entry.type});
+      uint64_t handles[2] = {};
+      memcpy(handles, data.data() + at, is_image(entry.type) ? 16 : 8);
+      if (is_image(entry.type)) need(find(kind_of("VkSampler"), handles[0]));
+      out.push_back({need(described_object(entry.type, handles[is_image(entry.type)])), entry.type});
     }
   }
   return out;
@@ -149,13 +155,7 @@ void VulkanPast::updates_by_template(VulkanCall& call) {
     return void(state<Set>(*set).always.push_back(call.node()));
   }
   const auto& entries = state<Template>(*by).entries;
-  auto all = described(state<Template>(*by), call.content(*data));
-  // Without its handles in the arguments the call still needs the objects.
-  auto need = [&](Object* object) {
-    if (object) edge(call.node(), object->node);
-  };
-  for (auto& one : all) need(one.object);
-  samplers(call, state<Template>(*by), call.content(*data));
+  auto all = described(call, state<Template>(*by), call.content(*data));
   size_t at = 0;
   for (auto& entry : entries) {
     if (entry.type == INLINE_BLOCK) {
@@ -168,22 +168,6 @@ void VulkanPast::updates_by_template(VulkanCall& call) {
     put_in(state<Set>(*set), entry.binding, entry.element,
            {all.begin() + static_cast<long>(std::min(at, end)), all.begin() + static_cast<long>(end)}, call.node());
     at = end;
-  }
-}
-
-// Samplers that an update with a template names.
-void VulkanPast::samplers(VulkanCall& call, const Template& by, std::string_view data) {
-  const uint32_t kind = kind_of("VkSampler");
-  size_t at = 0;
-  for (auto& entry : by.entries) {
-    const bool image = is_image(entry.type);
-    const size_t width = entry.type == INLINE_BLOCK ? 1 : image || is_buffer(entry.type) ? 24 : 8;
-    for (uint32_t i = 0; i < entry.count && at + width <= data.size(); ++i, at += width) {
-      uint64_t handle = 0;
-      if (!image) continue;
-      memcpy(&handle, data.data() + at, 8);
-      if (Object* sampler = find(kind, handle)) edge(call.node(), sampler->node);
-    }
   }
 }
 
