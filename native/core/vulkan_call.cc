@@ -48,6 +48,14 @@ Node VulkanCall::tree(std::string_view name) {
   return nodes.empty() ? Node() : nodes.front();
 }
 
+uint32_t VulkanCall::image_index() {
+  uint32_t number = UINT32_MAX;
+  const Field* field = param("pImageIndex");
+  const std::string_view bytes = field ? content(*field) : std::string_view();
+  if (bytes.size() >= sizeof number) memcpy(&number, bytes.data(), sizeof number);
+  return number;
+}
+
 std::vector<Node> VulkanCall::infos() {
   for (auto& p : function().params)
     if (is_tree(p) && !p.out) return trees(p.name);

@@ -46,6 +46,7 @@ class VulkanCall {
   Node tree(std::string_view param);  // the first one
   Node info();                        // the first structure that the call is given
   std::vector<Node> infos();
+  uint32_t image_index();  // that an acquisition answers; UINT32_MAX: it is not known
 
   // A handle that the call is given, with the kind's name and the name of the parameter or member that has it.
   using Visit = std::function<void(std::string_view kind, uint64_t handle, std::string_view name)>;

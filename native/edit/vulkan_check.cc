@@ -15,15 +15,6 @@ namespace {
 constexpr uint64_t ALL_BINDINGS = UINT32_MAX;  // of a template
 constexpr uint64_t SUBOPTIMAL = 1000001003;
 
-uint32_t index_in(VulkanCall& call) {
-  uint32_t number = UINT32_MAX;
-  if (auto* field = call.param("pImageIndex")) {
-    const std::string_view bytes = call.content(*field);
-    if (bytes.size() >= sizeof number) memcpy(&number, bytes.data(), sizeof number);
-  }
-  return number;
-}
-
 bool is_question(std::string_view name) { return name.starts_with("vkGet") || name.starts_with("vkEnumerate"); }
 
 uint64_t at(const std::vector<uint64_t>& values, size_t i) { return i < values.size() ? values[i] : 0; }
@@ -330,7 +321,7 @@ void VulkanChecker::acquires(VulkanCall& call) {
   if (call.result() != 0 && call.result() != SUBOPTIMAL) return;
   const Node info = call.info();
   auto given = [&](std::string_view name) { return info ? info.value(name) : call.value(name); };
-  set(fact(ACQUIRED, given("swapchain"), index_in(call)));
+  set(fact(ACQUIRED, given("swapchain"), call.image_index()));
   if (const uint64_t semaphore = given("semaphore")) signal(semaphore, 0);
   signal_fence(given("fence"));
 }

@@ -146,7 +146,7 @@ VulkanPast::Does VulkanPast::choose_queue(std::string_view name) const {
       {"vkQueueSubmit2", &VulkanPast::submits},
       {"vkQueuePresent", &VulkanPast::presents},
       {"vkAcquireNextImage", &VulkanPast::acquires},
-      {"vkAcquireNextImage2", &VulkanPast::acquires2},
+      {"vkAcquireNextImage2", &VulkanPast::acquires},
       {"vkWaitForFences", &VulkanPast::waits_fences},
       {"vkGetFenceStatus", &VulkanPast::asks_fence},
       {"vkResetFences", &VulkanPast::resets_fences},

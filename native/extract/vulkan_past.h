@@ -194,8 +194,6 @@ class VulkanPast {
   void run(VulkanCall& call, uint64_t command_buffer);
   void presents(VulkanCall& call);
   void acquires(VulkanCall& call);
-  void acquires2(VulkanCall& call);
-  void acquired(VulkanCall& call, uint64_t chain, uint64_t semaphore, uint64_t fence, uint32_t index);
   void signal_fence(uint32_t call, uint64_t fence, Object* queue);
   void signal(uint32_t call, uint64_t semaphore, uint64_t value, Object* queue);
   void wait(uint32_t call, uint64_t semaphore, uint64_t value);

@@ -45,28 +45,14 @@ void VulkanPast::run(VulkanCall& call, uint64_t command_buffer) {
 // ---- windows -----------------------------------------------------------------------------------------------
 
 void VulkanPast::acquires(VulkanCall& call) {
-  const auto index = call.param("pImageIndex");
-  uint32_t number = UINT32_MAX;
-  const std::string_view bytes = index ? call.content(*index) : std::string_view();
-  if (bytes.size() >= sizeof number) memcpy(&number, bytes.data(), sizeof number);
-  acquired(call, call.value("swapchain"), call.value("semaphore"), call.value("fence"), number);
-}
-
-void VulkanPast::acquires2(VulkanCall& call) {
-  const Node info = call.info();
-  const auto index = call.param("pImageIndex");
-  uint32_t number = UINT32_MAX;
-  const std::string_view bytes = index ? call.content(*index) : std::string_view();
-  if (bytes.size() >= sizeof number) memcpy(&number, bytes.data(), sizeof number);
-  acquired(call, info.value("swapchain"), info.value("semaphore"), info.value("fence"), number);
-}
-
-void VulkanPast::acquired(VulkanCall& call, uint64_t of, uint64_t semaphore, uint64_t fence, uint32_t index) {
   constexpr int32_t SUCCESS = 0, SUBOPTIMAL = 1000001003;
   if (call.result() != SUCCESS && call.result() != SUBOPTIMAL) return;
-  if (Object* chain = find(OF_SWAPCHAIN, of)) state<Chain>(*chain).acquired[index] = call.node();
-  if (semaphore) signal(call.node(), semaphore, 0, nullptr);
-  if (fence) signal_fence(call.node(), fence, nullptr);
+  const Node info = call.info();
+  auto given = [&](std::string_view name) { return info ? info.value(name) : call.value(name); };
+  if (Object* chain = find(OF_SWAPCHAIN, given("swapchain")))
+    state<Chain>(*chain).acquired[call.image_index()] = call.node();
+  if (const uint64_t semaphore = given("semaphore")) signal(call.node(), semaphore, 0, nullptr);
+  if (const uint64_t fence = given("fence")) signal_fence(call.node(), fence, nullptr);
 }
 
 // An image is shown that was acquired, as it is.
