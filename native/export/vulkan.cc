@@ -99,8 +99,8 @@ void VulkanExporter::record(play::Decoded* chunk, uint32_t number) {
 
 void VulkanExporter::call(Call& c) {
   if (c.command.refused) fail(DT_E_ARGUMENT, std::string(c.command.refused) + " cannot be written as C");
-  if (auto it = handlers_.find(c.number); it != handlers_.end())
-    (this->*it->second)(c);
+  if (const Handler handler = handlers_[c.number])
+    (this->*handler)(c);
   else if (!c.command.skipped)
     generic(c);
 }

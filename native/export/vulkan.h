@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../player/vulkan/arguments.h"
+#include "../player/vulkan/handlers.h"
 #include "../player/vulkan/late.h"
 #include "exporter.h"
 #include "names.h"
@@ -26,6 +27,7 @@ class VulkanExporter final : vk::Arguments, VulkanValues::Host {
   std::string run();  // a JSON object that says what was written
 
  private:
+  template <class> friend struct vk::Handlers;
   using Call = vk::Call;
   using Handler = void (VulkanExporter::*)(Call&);
   struct Variable {
@@ -106,7 +108,7 @@ class VulkanExporter final : vk::Arguments, VulkanValues::Host {
 
   std::string folder_;
   std::vector<play::Mapping> mapping_;
-  std::unordered_map<uint16_t, Handler> handlers_;
+  std::vector<Handler> handlers_;
   Variables variables_;
   Data data_;
   Frames frames_;

@@ -9,56 +9,23 @@ namespace dt::c {
 
 void VulkanExporter::choose_handlers() {
   using E = VulkanExporter;
-  for (uint16_t i = 0; i < vk::number::COMMANDS; ++i) {
-    const std::string_view name = vk::COMMANDS[i].name;
-    if (vk::COMMANDS[i].flags & FLAG_DELETE && !vk::COMMANDS[i].skipped) handlers_[i] = &E::destroy;
-    if (name.starts_with("vkCreate") && name.find("Surface") != name.npos) handlers_[i] = &E::create_surface;
-  }
+  handlers_ = vk::Handlers<E>::all();
   using namespace vk::number;
-  const std::pair<Handler, std::vector<uint16_t>> special[] = {
-      {&E::create_instance, {vkCreateInstance}},
-      {&E::enumerate_devices, {vkEnumeratePhysicalDevices}},
-      {&E::enumerate_groups, {vkEnumeratePhysicalDeviceGroups}},
-      {&E::properties, {vkGetPhysicalDeviceProperties, vkGetPhysicalDeviceProperties2}},
-      {&E::memory_properties, {vkGetPhysicalDeviceMemoryProperties, vkGetPhysicalDeviceMemoryProperties2}},
-      {&E::create_device, {vkCreateDevice}},
-      {&E::destroy_device, {vkDestroyDevice}},
-      {&E::get_queue, {vkGetDeviceQueue, vkGetDeviceQueue2}},
-      {&E::secondary_buffers, {vkAllocateCommandBuffers}},
-      {&E::free_objects, {vkFreeCommandBuffers, vkFreeDescriptorSets}},
-      {&E::reset_pool, {vkResetDescriptorPool}},
-      {&E::create_template, {vkCreateDescriptorUpdateTemplate}},
-      {&E::create_pipeline_cache, {vkCreatePipelineCache}},
-      {&E::create_buffer, {vkCreateBuffer}},
-      {&E::requirements,
-       {vkGetBufferMemoryRequirements, vkGetBufferMemoryRequirements2, vkGetImageMemoryRequirements,
-        vkGetImageMemoryRequirements2}},
-      {&E::allocate_memory, {vkAllocateMemory}},
-      {&E::free_memory, {vkFreeMemory}},
-      {&E::bind_memory, {vkBindBufferMemory, vkBindBufferMemory2, vkBindImageMemory, vkBindImageMemory2}},
+  const std::pair<uint16_t, Handler> special[] = {
+      {vkCreateBuffer, &E::create_buffer},
+      {vkGetBufferMemoryRequirements, &E::requirements},
+      {vkGetBufferMemoryRequirements2, &E::requirements},
+      {vkGetImageMemoryRequirements, &E::requirements},
+      {vkGetImageMemoryRequirements2, &E::requirements},
       // memory is mapped where bytes are stored into it, and flushed there
-      {&E::skip,
-       {vkMapMemory, vkMapMemory2, vkUnmapMemory, vkUnmapMemory2, vkFlushMappedMemoryRanges,
-        vkReleaseSwapchainImagesKHR}},
-      {&E::forget_surface, {vkDestroySurfaceKHR}},
-      {&E::create_swapchain, {vkCreateSwapchainKHR}},
-      {&E::destroy_swapchain, {vkDestroySwapchainKHR}},
-      {&E::swapchain_images, {vkGetSwapchainImagesKHR}},
-      {&E::acquire, {vkAcquireNextImageKHR}},
-      {&E::acquire2, {vkAcquireNextImage2KHR}},
-      {&E::present, {vkQueuePresentKHR}},
-      {&E::wait_fences, {vkWaitForFences}},
-      {&E::fence_status, {vkGetFenceStatus}},
-      {&E::wait_semaphores, {vkWaitSemaphores}},
-      {&E::semaphore_value, {vkGetSemaphoreCounterValue}},
-      {&E::event_status, {vkGetEventStatus}},
-      {&E::submit, {vkQueueSubmit, vkQueueSubmit2, vkQueueBindSparse}},
-      {&E::queue_idle, {vkQueueWaitIdle, vkDeviceWaitIdle}},
-      {&E::create_query_pool, {vkCreateQueryPool}},
-      {&E::query_results, {vkGetQueryPoolResults}},
+      {vkMapMemory, &E::skip},
+      {vkMapMemory2, &E::skip},
+      {vkFlushMappedMemoryRanges, &E::skip},
+      {vkQueueSubmit, &E::submit},
+      {vkQueueSubmit2, &E::submit},
+      {vkQueueBindSparse, &E::submit},
   };
-  for (auto& [handler, numbers] : special)
-    for (uint16_t of : numbers) handlers_[of] = handler;
+  for (auto& [number, handler] : special) handlers_[number] = handler;
 }
 
 // ---- instances and devices ----------------------------------------------------------------------

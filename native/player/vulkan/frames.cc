@@ -9,6 +9,7 @@
 #include "../../core/text.h"
 #include "../image.h"
 #include "../play_clock.h"
+#include "handlers.h"
 #include "meter.h"
 #include "player.h"
 
@@ -38,63 +39,11 @@ Player::~Player() {
 }
 
 void Player::choose_handlers() {
-  handlers_.resize(number::COMMANDS);
-  for (uint16_t i = 0; i < number::COMMANDS; ++i) {
-    const std::string_view name = COMMANDS[i].name;
-    if (COMMANDS[i].flags & FLAG_DELETE && !COMMANDS[i].skipped) handlers_[i] = &Player::destroy;
-    if (name.starts_with("vkCreate") && name.find("SurfaceKHR") != name.npos) handlers_[i] = &Player::create_surface;
-    if (name.starts_with("vkCreateHeadlessSurface")) handlers_[i] = &Player::create_surface;
-  }
+  handlers_ = Handlers<Player>::all();
   using namespace number;
-  const std::pair<uint16_t, Handler> special[] = {
-      {vkCreateInstance, &Player::create_instance},
-      {vkDestroyInstance, &Player::destroy_instance},
-      {vkEnumeratePhysicalDevices, &Player::enumerate_devices},
-      {vkEnumeratePhysicalDeviceGroups, &Player::enumerate_groups},
-      {vkGetPhysicalDeviceProperties, &Player::properties},
-      {vkGetPhysicalDeviceProperties2, &Player::properties},
-      {vkGetPhysicalDeviceMemoryProperties, &Player::memory_properties},
-      {vkGetPhysicalDeviceMemoryProperties2, &Player::memory_properties},
-      {vkCreateDevice, &Player::create_device},
-      {vkDestroyDevice, &Player::destroy_device},
-      {vkGetDeviceQueue, &Player::get_queue},
-      {vkGetDeviceQueue2, &Player::get_queue},
-      {vkAllocateCommandBuffers, &Player::secondary_buffers},
-      {vkFreeCommandBuffers, &Player::free_objects},
-      {vkFreeDescriptorSets, &Player::free_objects},
-      {vkResetDescriptorPool, &Player::reset_pool},
-      {vkCreateDescriptorUpdateTemplate, &Player::create_template},
-      {vkCreatePipelineCache, &Player::create_pipeline_cache},
-      {vkAllocateMemory, &Player::allocate_memory},
-      {vkFreeMemory, &Player::free_memory},
-      {vkBindBufferMemory, &Player::bind_memory},
-      {vkBindBufferMemory2, &Player::bind_memory},
-      {vkBindImageMemory, &Player::bind_memory},
-      {vkBindImageMemory2, &Player::bind_memory},
-      {vkMapMemory, &Player::map_memory},
-      {vkMapMemory2, &Player::map_memory},
-      {vkUnmapMemory, &Player::skip},
-      {vkUnmapMemory2, &Player::skip},
-      {vkFlushMappedMemoryRanges, &Player::flush_memory},
-      {vkDestroySurfaceKHR, &Player::forget_fake},
-      {vkCreateSwapchainKHR, &Player::create_swapchain},
-      {vkDestroySwapchainKHR, &Player::destroy_swapchain},
-      {vkGetSwapchainImagesKHR, &Player::swapchain_images},
-      {vkAcquireNextImageKHR, &Player::acquire},
-      {vkAcquireNextImage2KHR, &Player::acquire2},
-      {vkQueuePresentKHR, &Player::present},
-      {vkReleaseSwapchainImagesKHR, &Player::skip},
-      {vkWaitForFences, &Player::wait_fences},
-      {vkGetFenceStatus, &Player::fence_status},
-      {vkWaitSemaphores, &Player::wait_semaphores},
-      {vkGetSemaphoreCounterValue, &Player::semaphore_value},
-      {vkGetEventStatus, &Player::event_status},
-      {vkQueueWaitIdle, &Player::queue_idle},
-      {vkDeviceWaitIdle, &Player::queue_idle},
-      {vkCreateQueryPool, &Player::create_query_pool},
-      {vkGetQueryPoolResults, &Player::query_results},
-  };
-  for (auto& [of, handler] : special) handlers_[of] = handler;
+  handlers_[vkDestroyInstance] = &Player::destroy_instance;
+  handlers_[vkMapMemory] = handlers_[vkMapMemory2] = &Player::map_memory;
+  handlers_[vkFlushMappedMemoryRanges] = &Player::flush_memory;
   watch_stores();
   watch_pictures();
 }

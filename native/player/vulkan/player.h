@@ -45,6 +45,7 @@ struct Picture {
 };
 
 class Meter;
+template <class Of> struct Handlers;
 
 class Player final : Arguments, Snapshots::Host {
  public:
@@ -55,6 +56,7 @@ class Player final : Arguments, Snapshots::Host {
   Heartbeat* heartbeat() { return heartbeat_; }
 
  private:
+  template <class> friend struct Handlers;
   using Handler = void (Player::*)(Call&);
 
   void choose_handlers();
@@ -118,7 +120,7 @@ class Player final : Arguments, Snapshots::Host {
 
   // ---- windows (swapchain.cc)
   void create_surface(Call& c);
-  void forget_fake(Call& c);
+  void forget_surface(Call& c);
   void create_swapchain(Call& c);
   void destroy_swapchain(Call& c);
   void swapchain_images(Call& c);

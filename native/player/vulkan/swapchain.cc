@@ -15,7 +15,7 @@ void Player::create_surface(Call& c) {
   if (!recorded.empty() && recorded[0]) objects_.add(OF_SurfaceKHR, recorded[0], {++fakes_, owner, 0});
 }
 
-void Player::forget_fake(Call& c) {
+void Player::forget_surface(Call& c) {
   Object object;
   if (c.recorded(1)) objects_.take(c.param(1).type, c.recorded(1), object);
 }
