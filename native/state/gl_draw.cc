@@ -3,7 +3,7 @@
 
 #include "../common/pixel_size.h"
 #include "../common/primitives.h"
-#include "gl.h"
+#include "gl_objects.h"
 #include "gl_enums.h"
 
 namespace dt::state::run {
@@ -30,12 +30,7 @@ Target content_of(Machine& m, Node* a) {
       if (!t) return {};
       int64_t level = a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL),
               face = a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE);
-      if (level < 0 || level > 31) return {};
-      uint64_t key =
-          (face >= GL_TEXTURE_CUBE_MAP_POSITIVE_X ? static_cast<uint64_t>(face - GL_TEXTURE_BINDING_CUBE_MAP) : 0) *
-              64 +
-          static_cast<uint64_t>(level);
-      Node* l = m.child(t, c_texture::levels, key, false);
+      Node* l = level_node(m, t, face, level, false);
       if (!l) return {};
       m.log(l->base, f_level::content, Touch::read);
       return {l, f_level::content, l->get(f_level::GL_TEXTURE_DEPTH) <= 1};
@@ -118,14 +113,12 @@ void read_vertex_arrays(Machine& m, bool indexed) {
     }
   }
   auto client = [&](Node* a) {
-    if (!a) return;
     if (!a->get(f_client_array::enabled)) return m.read(a, f_client_array::enabled);
     m.read_all(a);
     buffer(static_cast<uint64_t>(a->get(f_client_array::buffer)));
   };
-  for (Node* a : v->children[c_vertex_array::arrays].near) client(a);
-  for (auto& [key, a] : v->children[c_vertex_array::arrays].far) client(a);
-  for (Node* a : v->children[c_vertex_array::texture_coord_arrays].near) client(a);
+  v->children[c_vertex_array::arrays].each(client);
+  v->children[c_vertex_array::texture_coord_arrays].each(client);
   if (indexed) {
     m.read(v, f_vertex_array::GL_ELEMENT_ARRAY_BUFFER_BINDING);
     buffer(static_cast<uint64_t>(v->get(f_vertex_array::GL_ELEMENT_ARRAY_BUFFER_BINDING)));
@@ -259,13 +252,10 @@ void write_buffers(Machine& m) {
   if (!may(m, "@")) return;
   const bool writes = may(m, "!");
   // Buffers that shaders may write.
-  struct {
-    unsigned field;
-  } kinds[] = {{f_context::GL_SHADER_STORAGE_BUFFER_BINDING_i}, {f_context::GL_ATOMIC_COUNTER_BUFFER_BINDING_i}};
-  for (auto& k : kinds)
-    for (unsigned e = 0; e < c->cls->fields[k.field].elements; ++e)
-      if (auto name = static_cast<uint64_t>(c->get(k.field, e))) {
-        m.read(c, k.field, e);
+  for (unsigned field : {f_context::GL_SHADER_STORAGE_BUFFER_BINDING_i, f_context::GL_ATOMIC_COUNTER_BUFFER_BINDING_i})
+    for (unsigned e = 0; e < c->cls->fields[field].elements; ++e)
+      if (auto name = static_cast<uint64_t>(c->get(field, e))) {
+        m.read(c, field, e);
         if (Node* b = m.object(c_share::buffers, name)) {
           m.read(b, f_buffer::content);
           if (writes) m.touch_content(b, f_buffer::content);
@@ -300,7 +290,7 @@ bool read_programs(Machine& m) {
   }
   return false;
 }
-void write_framebuffer(Machine& m, bool fragments) {
+void write_framebuffer(Machine& m) {
   Node* c = m.context();
   Node* f = draw_framebuffer(m);
   if (!f) return;
@@ -309,17 +299,9 @@ void write_framebuffer(Machine& m, bool fragments) {
     return;
   }
   m.read_all(f);
-  (void)fragments;
   bool depth = c->get(f_context::enabled_GL_DEPTH_TEST), stencil = c->get(f_context::enabled_GL_STENCIL_TEST);
-  Target d, s;
-  if (depth) {
-    d = depth_of(m, f, false);
-    read(m, d);
-  }
-  if (stencil) {
-    s = depth_of(m, f, true);
-    read(m, s);
-  }
+  const Target d = depth ? depth_of(m, f, false) : Target{}, s = stencil ? depth_of(m, f, true) : Target{};
+  read(m, d), read(m, s);
   for (unsigned i = 0; i < 8; ++i) {
     int64_t buffer = f->get(f_framebuffer::GL_DRAW_BUFFER0 + i);
     if (!buffer) continue;
@@ -377,7 +359,7 @@ void read_raster(Machine& m, bool arrays) {
   read_uniform_buffers(m);
   side_effects(m);
   write_buffers(m);
-  write_framebuffer(m, true);
+  write_framebuffer(m);
 }
 
 namespace {
@@ -483,6 +465,28 @@ void dispatch(Machine& m, int64_t indirect) {
 
 // ---- clears -------------------------------------------------------------------------------------
 
+namespace {
+// A draw buffer, as far as its mask lets it.
+void clear_color(Machine& m, Node* f, unsigned index, int64_t buffer, bool partly) {
+  auto* on = m.context()->at(f_context::GL_COLOR_WRITEMASK, index);
+  if (!on[0] && !on[1] && !on[2] && !on[3]) return;
+  const bool all = on[0] && on[1] && on[2] && on[3] && !partly;
+  write(m, color_of(m, f, buffer), all);
+  if (!f->key && buffer == GL_FRONT_AND_BACK) write(m, color_of(m, f, GL_FRONT), all);
+}
+void clear_others(Machine& m, Node* f, bool depth, bool stencil, bool partly) {
+  Node* c = m.context();
+  if (depth) {
+    m.read(c, f_context::GL_DEPTH_WRITEMASK);
+    if (c->get(f_context::GL_DEPTH_WRITEMASK)) write(m, depth_of(m, f, false), !partly);
+  }
+  if (stencil) {
+    m.read(c, f_context::GL_STENCIL_WRITEMASK);
+    int64_t on = c->get(f_context::GL_STENCIL_WRITEMASK);
+    if (on & 0xff) write(m, depth_of(m, f, true), (on & 0xff) == 0xff && !partly);
+  }
+}
+}  // namespace
 void clear(Machine& m, int64_t mask) {
   Node* c = m.context();
   Node* f = draw_framebuffer(m);
@@ -493,25 +497,10 @@ void clear(Machine& m, int64_t mask) {
   bool partly = scissor_leaves(m, f);
   if (mask & GL_COLOR_BUFFER_BIT) {
     m.log(c->location(f_context::GL_COLOR_WRITEMASK), 8, Touch::read);
-    for (unsigned i = 0; i < 8; ++i) {
-      int64_t buffer = f->get(f_framebuffer::GL_DRAW_BUFFER0 + i);
-      if (!buffer) continue;
-      auto* on = c->at(f_context::GL_COLOR_WRITEMASK, i);
-      if (!on[0] && !on[1] && !on[2] && !on[3]) continue;
-      bool all = on[0] && on[1] && on[2] && on[3];
-      write(m, color_of(m, f, buffer), all && !partly);
-      if (!f->key && buffer == GL_FRONT_AND_BACK) write(m, color_of(m, f, GL_FRONT), all && !partly);
-    }
+    for (unsigned i = 0; i < 8; ++i)
+      if (int64_t buffer = f->get(f_framebuffer::GL_DRAW_BUFFER0 + i)) clear_color(m, f, i, buffer, partly);
   }
-  if (mask & GL_DEPTH_BUFFER_BIT) {
-    m.read(c, f_context::GL_DEPTH_WRITEMASK);
-    if (c->get(f_context::GL_DEPTH_WRITEMASK)) write(m, depth_of(m, f, false), !partly);
-  }
-  if (mask & GL_STENCIL_BUFFER_BIT) {
-    m.read(c, f_context::GL_STENCIL_WRITEMASK);
-    int64_t on = c->get(f_context::GL_STENCIL_WRITEMASK);
-    if (on & 0xff) write(m, depth_of(m, f, true), (on & 0xff) == 0xff && !partly);
-  }
+  clear_others(m, f, mask & GL_DEPTH_BUFFER_BIT, mask & GL_STENCIL_BUFFER_BIT, partly);
   if (mask & GL_ACCUM_BUFFER_BIT && m.current()->draw) write(m, {m.current()->draw, f_surface::accum, true}, !partly);
 }
 void clear_buffer_v(Machine& m, Node* f, int64_t buffer, int64_t index) {
@@ -521,21 +510,12 @@ void clear_buffer_v(Machine& m, Node* f, int64_t buffer, int64_t index) {
   conditional(m);
   bool partly = scissor_leaves(m, f);
   if (buffer == GL_COLOR && index >= 0 && index < 8) {
-    auto* on = c->at(f_context::GL_COLOR_WRITEMASK, static_cast<unsigned>(index));
-    m.read(c, f_context::GL_COLOR_WRITEMASK, static_cast<unsigned>(index));
-    if (on[0] || on[1] || on[2] || on[3])
-      write(m, color_of(m, f, f->get(f_framebuffer::GL_DRAW_BUFFER0 + static_cast<unsigned>(index))),
-            on[0] && on[1] && on[2] && on[3] && !partly);
+    const auto at = static_cast<unsigned>(index);
+    m.read(c, f_context::GL_COLOR_WRITEMASK, at);
+    clear_color(m, f, at, f->get(f_framebuffer::GL_DRAW_BUFFER0 + at), partly);
   }
-  if (buffer == GL_DEPTH || buffer == GL_DEPTH_STENCIL) {
-    m.read(c, f_context::GL_DEPTH_WRITEMASK);
-    if (c->get(f_context::GL_DEPTH_WRITEMASK)) write(m, depth_of(m, f, false), !partly);
-  }
-  if (buffer == GL_STENCIL || buffer == GL_DEPTH_STENCIL) {
-    m.read(c, f_context::GL_STENCIL_WRITEMASK);
-    int64_t on = c->get(f_context::GL_STENCIL_WRITEMASK);
-    if (on & 0xff) write(m, depth_of(m, f, true), (on & 0xff) == 0xff && !partly);
-  }
+  clear_others(m, f, buffer == GL_DEPTH || buffer == GL_DEPTH_STENCIL,
+               buffer == GL_STENCIL || buffer == GL_DEPTH_STENCIL, partly);
 }
 void accum(Machine& m, int64_t op) {
   Node* s = m.current()->draw;
@@ -543,7 +523,7 @@ void accum(Machine& m, int64_t op) {
   m.read(m.context(), f_context::group_clear);
   if (op == GL_RETURN) {
     m.read(s, f_surface::accum);
-    write_framebuffer(m, false);
+    write_framebuffer(m);
   } else {
     if (op == GL_ACCUM || op == GL_LOAD) read(m, color_of(m, bound_framebuffer(m, GL_READ_FRAMEBUFFER), GL_BACK, true));
     if (op == GL_LOAD)

@@ -189,19 +189,16 @@ void light_v(Machine& m, int64_t light, int64_t pname, Array params) {
   if (light < GL_LIGHT0 || light > GL_LIGHT7) return m.refuse();
   Node* n = m.child(m.context(), c_context::lights, static_cast<uint64_t>(light - GL_LIGHT0));
   if (!n) return;
-  if (pname == GL_POSITION && params.count() >= 4) {
+  // In coordinates of the eye; a direction has no fourth one.
+  const uint64_t in_space = pname == GL_POSITION ? 4 : pname == GL_SPOT_DIRECTION ? 3 : 0;
+  if (in_space && params.count() >= in_space) {
     Matrix4 x = modelview(m);
-    double p[4], v[4];
-    for (uint64_t i = 0; i < 4; ++i) p[i] = params.at(i).floating();
+    double p[4] = {};
+    Num v[4];
+    for (uint64_t i = 0; i < in_space; ++i) p[i] = params.at(i).floating();
     for (size_t r = 0; r < 4; ++r) v[r] = x[r] * p[0] + x[4 + r] * p[1] + x[8 + r] * p[2] + x[12 + r] * p[3];
-    return m.set(n, f_light::GL_POSITION, 0, {v[0], v[1], v[2], v[3]});
-  }
-  if (pname == GL_SPOT_DIRECTION && params.count() >= 3) {
-    Matrix4 x = modelview(m);
-    double p[3], v[3];
-    for (uint64_t i = 0; i < 3; ++i) p[i] = params.at(i).floating();
-    for (size_t r = 0; r < 3; ++r) v[r] = x[r] * p[0] + x[4 + r] * p[1] + x[8 + r] * p[2];
-    return m.set(n, f_light::GL_SPOT_DIRECTION, 0, {v[0], v[1], v[2]});
+    return m.set(n, in_space == 4 ? f_light::GL_POSITION : f_light::GL_SPOT_DIRECTION, 0, v,
+                 static_cast<unsigned>(in_space));
   }
   if (params.count() && !light_value_ok(pname, params.at(0).floating())) return m.refuse();
   m.set_any(n, prefix_none, static_cast<uint32_t>(pname), 0, params);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../mirror/texture_targets.h"
 #include "gl_objects.h"
 #include "egl_enums.h"
 #include "gl_enums.h"
@@ -54,24 +55,10 @@ void context_made(Machine& m, Context& c, const Node* creation) {
         m.set(g, f_gen::GL_OBJECT_PLANE, 0, {s, t, Num(0), Num(0)});
         m.set(g, f_gen::GL_EYE_PLANE, 0, {s, t, Num(0), Num(0)});
       }
-  for (auto& type : {GL_TEXTURE_2D, GL_TEXTURE_RECTANGLE, GL_TEXTURE_EXTERNAL_OES})
-    if (Node* t = m.find(c.share->node, c_share::default_textures, type))
-      if (t->get(f_texture::target) == 0) init_texture(m, t, type);
-  static const uint32_t targets[] = {GL_TEXTURE_1D,
-                                     GL_TEXTURE_2D,
-                                     GL_TEXTURE_3D,
-                                     GL_TEXTURE_CUBE_MAP,
-                                     GL_TEXTURE_1D_ARRAY,
-                                     GL_TEXTURE_2D_ARRAY,
-                                     GL_TEXTURE_CUBE_MAP_ARRAY,
-                                     GL_TEXTURE_RECTANGLE,
-                                     GL_TEXTURE_BUFFER,
-                                     GL_TEXTURE_2D_MULTISAMPLE,
-                                     GL_TEXTURE_2D_MULTISAMPLE_ARRAY,
-                                     GL_TEXTURE_EXTERNAL_OES};
-  for (uint32_t target : targets)
-    if (Node* t = m.find(c.share->node, c_share::default_textures, target))
-      if (t->get(f_texture::target) == 0) init_texture(m, t, target);
+  const ChildInfo& textures = g_classes[class_share].children[c_share::default_textures];
+  for (uint32_t target : std::span(textures.keys, textures.key_count))
+    if (Node* t = m.find(c.share->node, c_share::default_textures, target); t && t->get(f_texture::target) == 0)
+      init_texture(m, t, target);
 }
 void context_current(Machine& m, Context& c) {
   if (c.started || !c.draw) return;
@@ -180,32 +167,15 @@ bool indexed_binding(Machine& m, int64_t target, Indexed& at) {
     default: return false;
   }
 }
-int texture_binding(int64_t target) {
-  switch (target) {
-    case GL_TEXTURE_1D: return f_texture_unit::GL_TEXTURE_BINDING_1D;
-    case GL_TEXTURE_2D: return f_texture_unit::GL_TEXTURE_BINDING_2D;
-    case GL_TEXTURE_3D: return f_texture_unit::GL_TEXTURE_BINDING_3D;
-    case GL_TEXTURE_CUBE_MAP:
-    case GL_TEXTURE_CUBE_MAP_POSITIVE_X:
-    case GL_TEXTURE_CUBE_MAP_NEGATIVE_X:
-    case GL_TEXTURE_CUBE_MAP_POSITIVE_Y:
-    case GL_TEXTURE_CUBE_MAP_NEGATIVE_Y:
-    case GL_TEXTURE_CUBE_MAP_POSITIVE_Z:
-    case GL_TEXTURE_CUBE_MAP_NEGATIVE_Z: return f_texture_unit::GL_TEXTURE_BINDING_CUBE_MAP;
-    case GL_TEXTURE_1D_ARRAY: return f_texture_unit::GL_TEXTURE_BINDING_1D_ARRAY;
-    case GL_TEXTURE_2D_ARRAY: return f_texture_unit::GL_TEXTURE_BINDING_2D_ARRAY;
-    case GL_TEXTURE_CUBE_MAP_ARRAY: return f_texture_unit::GL_TEXTURE_BINDING_CUBE_MAP_ARRAY;
-    case GL_TEXTURE_RECTANGLE: return f_texture_unit::GL_TEXTURE_BINDING_RECTANGLE;
-    case GL_TEXTURE_BUFFER: return f_texture_unit::GL_TEXTURE_BINDING_BUFFER;
-    case GL_TEXTURE_2D_MULTISAMPLE: return f_texture_unit::GL_TEXTURE_BINDING_2D_MULTISAMPLE;
-    case GL_TEXTURE_2D_MULTISAMPLE_ARRAY: return f_texture_unit::GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY;
-    case GL_TEXTURE_EXTERNAL_OES: return f_texture_unit::GL_TEXTURE_BINDING_EXTERNAL_OES;
-    default: return -1;
-  }
-}
 int64_t base_target(int64_t target) {
   return target >= GL_TEXTURE_CUBE_MAP_POSITIVE_X && target <= GL_TEXTURE_CUBE_MAP_NEGATIVE_Z ? GL_TEXTURE_CUBE_MAP
                                                                                               : target;
+}
+int texture_binding(int64_t target) {
+  for (auto& one : gl::TEXTURE_TARGETS)
+    if (one.target == base_target(target))
+      return Machine::field_of(g_classes[class_texture_unit], prefix_none, one.binding);
+  return -1;
 }
 static uint64_t level_key(int64_t target, int64_t level) {
   if (level < 0 || level > 31) return UINT64_MAX;
@@ -323,15 +293,13 @@ void deleted_buffer(Machine& m, uint64_t name) {
   Node* v = vao(m);
   if (!v) return;
   unbind(m, v, f_vertex_array::GL_ELEMENT_ARRAY_BUFFER_BINDING, name);
-  for (Node* a : v->children[c_vertex_array::attributes].near)
-    if (a) unbind(m, a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, name);
-  for (Node* b : v->children[c_vertex_array::bindings].near)
-    if (b) unbind(m, b, f_vertex_binding::GL_VERTEX_BINDING_BUFFER, name);
-  for (auto& [key, a] : v->children[c_vertex_array::arrays].far) unbind(m, a, f_client_array::buffer, name);
-  for (Node* a : v->children[c_vertex_array::arrays].near)
-    if (a) unbind(m, a, f_client_array::buffer, name);
-  for (Node* a : v->children[c_vertex_array::texture_coord_arrays].near)
-    if (a) unbind(m, a, f_client_array::buffer, name);
+  auto unbind_all = [&](unsigned collection, unsigned field) {
+    v->children[collection].each([&](Node* n) { unbind(m, n, field, name); });
+  };
+  unbind_all(c_vertex_array::attributes, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING);
+  unbind_all(c_vertex_array::bindings, f_vertex_binding::GL_VERTEX_BINDING_BUFFER);
+  unbind_all(c_vertex_array::arrays, f_client_array::buffer);
+  unbind_all(c_vertex_array::texture_coord_arrays, f_client_array::buffer);
 }
 void deleted_texture(Machine& m, uint64_t name) {
   Node* c = m.context();
@@ -433,14 +401,8 @@ void enable(Machine& m, int64_t cap_, int64_t on) {
       cap == GL_TEXTURE_COORD_ARRAY) {  // arrays, as EXT_vertex_array has it
     return client_state(m, cap, on);
   }
-  const ClassInfo& units = g_classes[class_texture_unit];
-  for (unsigned f = f_texture_unit::enabled_GL_TEXTURE_1D; f <= f_texture_unit::enabled_GL_TEXTURE_EXTERNAL_OES; ++f) {
-    for (unsigned i = 0; i < units.by_enum_count; ++i)
-      if (units.by_enum[i].field == f && static_cast<uint32_t>(units.by_enum[i].key) == cap) {
-        if (Node* u = unit(m)) m.set(u, f, Num(on));
-        return;
-      }
-  }
+  if (int of_unit = Machine::field_of(g_classes[class_texture_unit], prefix_enabled, cap); of_unit >= 0)
+    return m.set(unit(m), static_cast<unsigned>(of_unit), Num(on));
   int field = m.field_of(c, prefix_enabled, cap);
   if (field < 0) return;
   m.set_all(c, static_cast<unsigned>(field), {Num(on)});

@@ -36,17 +36,13 @@ bool used_anywhere(Machine& m, Node* p) {
   return false;
 }
 bool attached_anywhere(Machine& m, Node* shader) {
-  auto& programs = shader->parent->children[c_share::programs];
-  auto has = [&](const Node* p) {
-    if (!p) return false;
-    auto list = attached(m, p);
-    return std::find(list.begin(), list.end(), static_cast<int64_t>(shader->key)) != list.end();
-  };
-  for (const Node* p : programs.near)
-    if (has(p)) return true;
-  for (auto& [key, p] : programs.far)
-    if (has(p)) return true;
-  return false;
+  bool any = false;
+  shader->parent->children[c_share::programs].each([&](const Node* p) {
+    if (any) return;
+    const auto list = attached(m, p);
+    any = std::find(list.begin(), list.end(), static_cast<int64_t>(shader->key)) != list.end();
+  });
+  return any;
 }
 void end_program(Machine& m, Node* p) {
   auto list = attached(m, p);
@@ -60,9 +56,7 @@ void forget_children(Machine& m, Node* p) {
   for (unsigned k :
        {c_program::uniforms, c_program::uniform_blocks, c_program::storage_blocks, c_program::attributes}) {
     std::vector<Node*> old;
-    for (Node* n : p->children[k].near)
-      if (n) old.push_back(n);
-    for (auto& [key, n] : p->children[k].far) old.push_back(n);
+    p->children[k].each([&](Node* n) { old.push_back(n); });
     for (Node* n : old) m.remove(n);
   }
 }
@@ -320,13 +314,7 @@ void get_program(Machine& m, int64_t program, int64_t pname, Array params) {
   Node* p = program_of(m, program);
   if (!p || !params.count()) return;
   m.read(p, f_program::linked);
-  int64_t value = params.integer(0);
-  switch (pname) {
-    case GL_LINK_STATUS:
-      if (!value) m.set(p, f_program::GL_LINK_STATUS, Num(0));
-      return;
-    default: return;
-  }
+  if (pname == GL_LINK_STATUS && !params.integer(0)) m.set(p, f_program::GL_LINK_STATUS, Num(0));
 }
 void get_shader(Machine& m, int64_t shader, int64_t pname, Array params) {
   Node* s = shader_of(m, shader);

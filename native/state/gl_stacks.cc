@@ -26,14 +26,11 @@ class Keeper {
     m_.log(n->location(field), f.elements, Touch::read);
   }
   void all(Node* n) {
-    if (!n) return;
-    for (unsigned i = 0; i < n->cls->field_count; ++i) field(n, i);
+    if (n) some(n, 0, -1);
   }
   void children(Node* n, unsigned collection, int from = 0, int to = -1) {
     if (!n || !n->children) return;
-    for (Node* x : n->children[collection].near)
-      if (x) some(x, from, to);
-    for (auto& [key, x] : n->children[collection].far) some(x, from, to);
+    n->children[collection].each([&](Node* x) { some(x, from, to); });
   }
   void some(Node* n, int from, int to) {
     for (int i = from; i < (to < 0 ? n->cls->field_count : to); ++i) field(n, static_cast<unsigned>(i));
@@ -258,61 +255,19 @@ void call_lists(Machine& m, int64_t n, int64_t type, Array lists) {
   if (n < 0 || !lists.load()) return;
   int64_t base = m.context()->get(f_context::GL_LIST_BASE);
   m.read(m.context(), f_context::GL_LIST_BASE);
-  const uint8_t* p = lists.data;
-  auto size = [&]() -> uint64_t {
-    switch (type) {
-      case GL_BYTE:
-      case GL_UNSIGNED_BYTE: return 1;
-      case GL_SHORT:
-      case GL_UNSIGNED_SHORT:
-      case GL_2_BYTES: return 2;
-      case GL_3_BYTES: return 3;
-      case GL_INT:
-      case GL_UNSIGNED_INT:
-      case GL_FLOAT:
-      case GL_4_BYTES: return 4;
-      default: return 0;
-    }
-  }();
-  if (!size) return m.refuse();
-  for (uint64_t i = 0; i < static_cast<uint64_t>(n) && (i + 1) * size <= lists.bytes; ++i, p += size) {
+  // Names of several bytes are the most significant one first.
+  const uint64_t bytes = type >= GL_2_BYTES && type <= GL_4_BYTES ? static_cast<uint64_t>(type - GL_2_BYTES) + 2 : 0;
+  constexpr Scalar SCALARS[] = {Scalar::i8,  Scalar::u8,  Scalar::i16, Scalar::u16,
+                                Scalar::i32, Scalar::u32, Scalar::f32};
+  if (!bytes && (type < GL_BYTE || type > GL_FLOAT)) return m.refuse();
+  lists.scalar = bytes ? Scalar::u8 : SCALARS[type - GL_BYTE];
+  const uint64_t count = std::min(static_cast<uint64_t>(n), lists.count() / (bytes ? bytes : 1));
+  for (uint64_t i = 0; i < count; ++i) {
     int64_t v = 0;
-    switch (type) {
-      case GL_BYTE: v = static_cast<int8_t>(*p); break;
-      case GL_UNSIGNED_BYTE: v = *p; break;
-      case GL_SHORT: {
-        int16_t x;
-        memcpy(&x, p, 2);
-        v = x;
-        break;
-      }
-      case GL_UNSIGNED_SHORT: {
-        uint16_t x;
-        memcpy(&x, p, 2);
-        v = x;
-        break;
-      }
-      case GL_INT: {
-        int32_t x;
-        memcpy(&x, p, 4);
-        v = x;
-        break;
-      }
-      case GL_UNSIGNED_INT: {
-        uint32_t x;
-        memcpy(&x, p, 4);
-        v = x;
-        break;
-      }
-      case GL_FLOAT: {
-        float x;
-        memcpy(&x, p, 4);
-        v = x >= 0 && x < 4e9f ? static_cast<int64_t>(x) : 0;
-        break;
-      }
-      case GL_2_BYTES: v = p[0] << 8 | p[1]; break;
-      case GL_3_BYTES: v = p[0] << 16 | p[1] << 8 | p[2]; break;
-      default: v = static_cast<int64_t>(p[0]) << 24 | p[1] << 16 | p[2] << 8 | p[3]; break;
+    for (uint64_t k = 0; k < bytes; ++k) v = v << 8 | lists.integer(i * bytes + k);
+    if (!bytes) {
+      const Num given = lists.at(i);
+      v = !given.real ? given.i : given.f >= 0 && given.f < 4e9 ? static_cast<int64_t>(given.f) : 0;
     }
     call_list(m, static_cast<int64_t>(static_cast<uint32_t>(base + v)));
   }

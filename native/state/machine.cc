@@ -226,11 +226,7 @@ void Machine::remove(Node* node) {
          it = shared_.lower_bound(n->base))
       leave(it);
     if (n->children)
-      for (unsigned k = 0; k < n->cls->child_count; ++k) {
-        for (Node* x : n->children[k].near)
-          if (x) dead.push_back(x);
-        for (auto& [key, x] : n->children[k].far) dead.push_back(x);
-      }
+      for (unsigned k = 0; k < n->cls->child_count; ++k) n->children[k].each([&](Node* x) { dead.push_back(x); });
     if (visitor_) visitor_->deleted(*n);
   }
 }
@@ -249,7 +245,7 @@ void Machine::read_children(Node* node, unsigned collection) {
     auto keep_range = [&] {
       if (end > first) c.reads.push_back({first, end - first, static_cast<uint32_t>(Touch::read)});
     };
-    auto add_range = [&](const Node* n) {
+    c.each([&](const Node* n) {
       if (end == n->base && end) {
         end = n->base + n->cls->locations;
         return;
@@ -257,19 +253,15 @@ void Machine::read_children(Node* node, unsigned collection) {
       keep_range();
       first = n->base;
       end = n->base + n->cls->locations;
-    };
-    for (Node* n : c.near)
-      if (n) add_range(n);
-    for (auto& [key, n] : c.far) add_range(n);
+    });
     keep_range();
   }
   log_.insert(log_.end(), c.reads.begin(), c.reads.end());
 }
 
-int Machine::field_of(const Node* node, unsigned prefix, uint32_t enumerant) const {
-  if (!node) return -1;
+int Machine::field_of(const ClassInfo& of, unsigned prefix, uint32_t enumerant) {
   uint64_t key = static_cast<uint64_t>(prefix) << 32 | enumerant;
-  auto *at = node->cls->by_enum, *end = at + node->cls->by_enum_count;
+  auto *at = of.by_enum, *end = at + of.by_enum_count;
   auto* it = std::lower_bound(at, end, key, [](const EnumField& e, uint64_t k) { return e.key < k; });
   return it != end && it->key == key ? it->field : -1;
 }

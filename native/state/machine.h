@@ -33,6 +33,11 @@ class Node {
   struct Collection {
     std::vector<Node*> near;  // by key
     std::unordered_map<uint64_t, Node*> far;
+    template <class F> void each(F visit) const {
+      for (Node* n : near)
+        if (n) visit(n);
+      for (auto& [key, n] : far) visit(n);
+    }
     std::vector<Access> reads;  // of all of them with all they have; empty: not yet known since one came or went
   };
   std::unique_ptr<Collection[]> children;
@@ -258,7 +263,10 @@ class Machine {
   Node* make(Node* parent, unsigned collection, uint64_t key);  // a new life of that name
   void remove(Node* node);
 
-  int field_of(const Node* node, unsigned prefix, uint32_t enumerant) const;  // -1: not one of its variables
+  static int field_of(const ClassInfo& of, unsigned prefix, uint32_t enumerant);  // -1: not one of its variables
+  static int field_of(const Node* node, unsigned prefix, uint32_t enumerant) {
+    return node ? field_of(*node->cls, prefix, enumerant) : -1;
+  }
 
   void set(Node* node, unsigned field, unsigned element, const Num* numbers, unsigned count);
   void set(Node* node, unsigned field, unsigned element, std::initializer_list<Num> numbers) {

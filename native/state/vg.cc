@@ -138,6 +138,20 @@ void replaced(Machine& m, const Pixels& p, Rect rect, const Hash128& hash = NONE
 void changed(Machine& m, const Pixels& p) {
   if (p.node) m.touch_content(p.node, p.field);
 }
+bool scissored(Machine& m) {
+  Node* c = m.vg_context();
+  m.read(c, f_vg_context::VG_SCISSORING);
+  if (!c->get(f_vg_context::VG_SCISSORING)) return false;
+  m.read(c, f_vg_context::VG_SCISSOR_RECTS);
+  return true;
+}
+// The surface is drawn to in a rectangle, of which the scissor may leave out parts.
+void draws_rect(Machine& m, const Pixels& to, Rect rect) {
+  if (scissored(m))
+    changed(m, to);
+  else
+    replaced(m, to, rect);
+}
 // The part of a copy that arrives: pixels outside of either end are left out.
 Rect arriving(const Pixels& to, int64_t dx, int64_t dy, const Pixels& from, int64_t sx, int64_t sy, int64_t width,
               int64_t height) {
@@ -166,13 +180,6 @@ void read_image(Machine& m, Node* image) {
 
 // ---- what drawing depends on --------------------------------------------------------------------
 
-bool scissored(Machine& m) {
-  Node* c = m.vg_context();
-  m.read(c, f_vg_context::VG_SCISSORING);
-  if (!c->get(f_vg_context::VG_SCISSORING)) return false;
-  m.read(c, f_vg_context::VG_SCISSOR_RECTS);
-  return true;
-}
 void read_blending(Machine& m) {
   Node* c = m.vg_context();
   for (unsigned f : {f_vg_context::VG_BLEND_MODE, f_vg_context::VG_RENDERING_QUALITY, f_vg_context::VG_PIXEL_LAYOUT,
@@ -475,10 +482,7 @@ void vg_clear(Machine& m, int64_t x, int64_t y, int64_t width, int64_t height) {
   if (width <= 0 || height <= 0) return m.refuse();
   draws(m, 0);
   m.read(m.vg_context(), f_vg_context::VG_CLEAR_COLOR);
-  if (scissored(m))
-    changed(m, surface_pixels(m));
-  else
-    replaced(m, surface_pixels(m), {x, y, width, height});
+  draws_rect(m, surface_pixels(m), {x, y, width, height});
 }
 void vg_draw_path(Machine& m, int64_t name, int64_t modes) {
   Node* path = used(m, c_vg_share::paths, name);
@@ -586,18 +590,12 @@ void vg_set_pixels(Machine& m, int64_t dx, int64_t dy, int64_t name, int64_t sx,
   read_image(m, image);
   draws(m, 0);
   Pixels to = surface_pixels(m);
-  if (scissored(m))
-    changed(m, to);
-  else
-    replaced(m, to, arriving(to, dx, dy, pixels_of(m, image), sx, sy, width, height));
+  draws_rect(m, to, arriving(to, dx, dy, pixels_of(m, image), sx, sy, width, height));
 }
 void vg_write_pixels(Machine& m, int64_t dx, int64_t dy, int64_t width, int64_t height) {
   if (width <= 0 || height <= 0) return m.refuse();
   draws(m, 0);
-  if (scissored(m))
-    changed(m, surface_pixels(m));
-  else
-    replaced(m, surface_pixels(m), {dx, dy, width, height});
+  draws_rect(m, surface_pixels(m), {dx, dy, width, height});
 }
 void vg_copy_pixels(Machine& m, int64_t width, int64_t height) {
   if (width <= 0 || height <= 0) return m.refuse();

@@ -60,40 +60,24 @@ void tell_outline(Machine& m, Node* path) {
 }
 void follow_data(Machine& m, Node* path, Array segments, Array data, int64_t count) {
   VgOutline& o = m.vg_outlines[path];
-  const uint8_t *commands = segments.load(), *bytes = data.load();
+  const uint8_t* commands = segments.load();
   const uint64_t given =
       commands ? std::min<uint64_t>(segments.count(), static_cast<uint64_t>(std::max<int64_t>(count, 0))) : 0;
   const int64_t type = path->get(f_vg_path::VG_PATH_DATATYPE);
   const double scale = path->real(f_vg_path::VG_PATH_SCALE), bias = path->real(f_vg_path::VG_PATH_BIAS);
-  const unsigned size = type == 0 ? 1 : type == 1 ? 2 : 4;
+  constexpr Scalar SCALARS[] = {Scalar::i8, Scalar::i16, Scalar::i32, Scalar::f32};  // by VGPathDatatype
+  data.scalar = SCALARS[std::clamp<int64_t>(type, 0, 3)];
+  const uint64_t known = data.count();
   uint64_t at = 0;
   for (uint64_t i = 0; i < given; ++i) {
     const unsigned kind = commands[i] >> 1 & 15;
     if (kind > 12) break;
     double v[6] = {};
     for (int k = 0; k < COORDINATES[kind]; ++k, ++at) {
-      if (!bytes || (at + 1) * size > data.bytes) {
+      if (at < known)
+        v[k] = data.at(at).floating() * scale + bias;
+      else
         o.known = false;
-        continue;
-      }
-      const uint8_t* p = bytes + at * size;
-      double raw;
-      if (type == 0)
-        raw = static_cast<int8_t>(*p);
-      else if (type == 1) {
-        int16_t n;
-        memcpy(&n, p, 2);
-        raw = n;
-      } else if (type == 2) {
-        int32_t n;
-        memcpy(&n, p, 4);
-        raw = n;
-      } else {
-        float n;
-        memcpy(&n, p, 4);
-        raw = static_cast<double>(n);
-      }
-      v[k] = raw * scale + bias;
     }
     follow(o, commands[i], v);
   }
