@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "../../mirror/texture_targets.h"
 #include "source.h"
 #include "gl_enums.h"
 
@@ -224,54 +225,40 @@ inline bool target_size(uint32_t framebuffer, Extent& size, const char*& why) {
   bool any = false;
   for (uint32_t point : {GL_COLOR_ATTACHMENT0 + 0u, GL_COLOR_ATTACHMENT0 + 1u, GL_COLOR_ATTACHMENT0 + 2u,
                          GL_COLOR_ATTACHMENT0 + 3u, GL_DEPTH_ATTACHMENT, GL_STENCIL_ATTACHMENT}) {
-    int type = 0, name = 0, layered = 0;
+    auto ask = [point](uint32_t what) {
+      int answer = 0;
+      driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, what, &answer);
+      return answer;
+    };
     Extent one;
-    driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE,
-                                                  &type);
+    const int type = ask(GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE);
     if (take_error() || !type) continue;
-    driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME,
-                                                  &name);
-    if (version() >= 32)
-      driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_LAYERED,
-                                                    &layered);
+    const auto name = static_cast<uint32_t>(ask(GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME));
+    const bool layered = version() >= 32 && ask(GL_FRAMEBUFFER_ATTACHMENT_LAYERED);
     if (layered) return why = "the target has layers", false;
     if (type == static_cast<int>(GL_RENDERBUFFER)) {
       int was = integer(GL_RENDERBUFFER_BINDING);
-      driver::glBindRenderbuffer(GL_RENDERBUFFER, static_cast<uint32_t>(name));
+      driver::glBindRenderbuffer(GL_RENDERBUFFER, name);
       driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_WIDTH, &one.width);
       driver::glGetRenderbufferParameteriv(GL_RENDERBUFFER, GL_RENDERBUFFER_HEIGHT, &one.height);
       driver::glBindRenderbuffer(GL_RENDERBUFFER, static_cast<uint32_t>(was));
     } else {
       if (!driver::glGetTexLevelParameteriv || version() < (is_es() ? 31u : 11u))
         return why = "the size of the target cannot be read", false;
-      int level = 0, face = 0;
-      driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL,
-                                                    &level);
-      driver::glGetFramebufferAttachmentParameteriv(GL_DRAW_FRAMEBUFFER, point,
-                                                    GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE, &face);
-      static const struct {
-        uint32_t target, binding;
-      } kinds[] = {{GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D},
-                   {GL_TEXTURE_CUBE_MAP, GL_TEXTURE_BINDING_CUBE_MAP},
-                   {GL_TEXTURE_2D_ARRAY, GL_TEXTURE_BINDING_2D_ARRAY},
-                   {GL_TEXTURE_3D, GL_TEXTURE_BINDING_3D},
-                   {GL_TEXTURE_RECTANGLE, GL_TEXTURE_BINDING_RECTANGLE},
-                   {GL_TEXTURE_2D_MULTISAMPLE, GL_TEXTURE_BINDING_2D_MULTISAMPLE}};
+      const int level = ask(GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL),
+                face = ask(GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE);
       drain_errors();
-      for (auto& k : kinds) {
-        int was = integer(k.binding);
+      for (auto& kind : gl::TEXTURE_TARGETS) {
+        const int was = integer(kind.binding);
         if (take_error()) continue;
-        driver::glBindTexture(k.target, static_cast<uint32_t>(name));
+        driver::glBindTexture(kind.target, name);
         if (take_error()) continue;
-        driver::glGetTexLevelParameteriv(k.target == GL_TEXTURE_CUBE_MAP
-                                             ? static_cast<uint32_t>(face ? face : GL_TEXTURE_CUBE_MAP_POSITIVE_X)
-                                             : k.target,
-                                         level, GL_TEXTURE_WIDTH, &one.width);
-        driver::glGetTexLevelParameteriv(k.target == GL_TEXTURE_CUBE_MAP
-                                             ? static_cast<uint32_t>(face ? face : GL_TEXTURE_CUBE_MAP_POSITIVE_X)
-                                             : k.target,
-                                         level, GL_TEXTURE_HEIGHT, &one.height);
-        driver::glBindTexture(k.target, static_cast<uint32_t>(was));
+        const uint32_t image = kind.target != GL_TEXTURE_CUBE_MAP ? kind.target
+                               : face                             ? static_cast<uint32_t>(face)
+                                                                  : GL_TEXTURE_CUBE_MAP_POSITIVE_X;
+        driver::glGetTexLevelParameteriv(image, level, GL_TEXTURE_WIDTH, &one.width);
+        driver::glGetTexLevelParameteriv(image, level, GL_TEXTURE_HEIGHT, &one.height);
+        driver::glBindTexture(kind.target, static_cast<uint32_t>(was));
         break;
       }
     }

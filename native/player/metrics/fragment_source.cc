@@ -295,7 +295,7 @@ void FragmentSource::count(State& s, Draw& draw, bool queries) {
   d.real = queries && passes_;
   if (d.real) d.own = draw.samples;
   if (passes_) d.writes = writes_color();
-  const char* why = *draw.refusal() ? draw.refusal() : unrepeatable(draw);
+  const char* why = unrepeatable(draw);
   if (version() >= 30 && enabled(GL_RASTERIZER_DISCARD))
     undrawn(s, d, draw, why);
   else if (why)
@@ -359,21 +359,12 @@ bool FragmentSource::writes_color() {
 }
 
 const char* FragmentSource::unrepeatable(const Draw& draw) {
-  if (!strcmp(draw.name, "glBitmap")) return "glBitmap moves the raster position";
-  uint32_t program = current_program();
-  if (!program) {
-    if (version() >= (is_es() ? 31u : 41u) && integer(GL_PROGRAM_PIPELINE_BINDING))
-      return "a pipeline of separate programs draws it";
-    if (!fixed_function()) return "no program draws it";
-    if (!is_es() && has_extension("GL_ARB_fragment_program") && enabled(GL_FRAGMENT_PROGRAM_ARB))
-      return "an ARB fragment program draws it";
-    if (!is_es() && has_extension("GL_ATI_fragment_shader") && enabled(GL_FRAGMENT_SHADER_ATI))
-      return "an ATI fragment shader draws it";
-    return nullptr;
-  }
-  const ProgramSource* source = program_source(program);
-  if (!source) return "the text of its shaders is not known";
-  if (source->writes_memory) return "its shaders write memory: drawn again, they would do so again";
+  const uint32_t program = current_program();
+  if (const char* why = metrics::unrepeatable(draw, program); why || program || is_es()) return why;
+  if (has_extension("GL_ARB_fragment_program") && enabled(GL_FRAGMENT_PROGRAM_ARB))
+    return "an ARB fragment program draws it";
+  if (has_extension("GL_ATI_fragment_shader") && enabled(GL_FRAGMENT_SHADER_ATI))
+    return "an ATI fragment shader draws it";
   return nullptr;
 }
 

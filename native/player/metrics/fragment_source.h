@@ -349,6 +349,8 @@ class FragmentSource : public Source {
   // nothing but the shader may leave fragments out, and with `bare` not even that. nullptr, or why it cannot be
   // dependents.
   const char* count_in_stencil(State& s, const Target& t, Draw& draw, uint32_t program, bool bare, bool whole, Job job);
+  // Draws into a stencil buffer, which is cleared first; see count_in_stencil().
+  static const char* count_untested(Draw& draw, uint32_t program, bool bare, bool whole);
   // Draws with the stencil test on, and as it was afterwards.
   static const char* counting_stencil(const std::function<const char*()>& draw);
   // Draws beside a depth buffer that is equal to the program's, with the program as it is: each fragment that passes
@@ -356,6 +358,8 @@ class FragmentSource : public Source {
   // too.
   const char* count_in_steps(State& s, const Target& t, Draw& draw, uint32_t program, uint32_t storage, Kind kind,
                              Job job);
+  // Copies buffers of the program's to the framebuffer that is drawn to. nullptr: done, else why not.
+  static const char* copy_tested(const Target& t, uint32_t bits);
   // Makes the depth buffer of the framebuffer that is bound equal to the program's; scissor is off.
   const char* follow(State& s, const Target& t, Depth& depth);
   // Mesa draws to windows upside down, which rounds edges and depths the other way at a few pixels. A picture that
@@ -389,6 +393,10 @@ class FragmentSource : public Source {
     if (!--f.unread && f.over) save(f);
   }
   const char* read_steps(State& s, const Job& job, uint64_t& sum);
+  // Reads the counts that `draw` leaves in the framebuffer of ours in use: a stencil buffer, or (4 channels) colours.
+  // Returns nullptr, or why it cannot be.
+  static const char* counted_beside(State& s, const Target& t, const Row& row, size_t channels,
+                                    const std::function<const char*()>& draw);
   // Leaves the stencil of a draw into `t` in a framebuffer like `made`. It has a copy of the program's depth, and each
   // fragment that passes adds one to its pixel. `draw` clears and draws. `row` gets the pixels that are not zero: where
   // they begin, and how many.

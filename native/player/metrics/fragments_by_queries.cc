@@ -117,12 +117,7 @@ const char* FragmentSource::list_behind(State& s, Target t, Draw& draw, uint32_t
   if (!why) {
     Off off;
     off(GL_SCISSOR_TEST);
-    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.draw);
-    if (depth || stencil)
-      driver::glBlitFramebuffer(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height,
-                                (depth ? GL_DEPTH_BUFFER_BIT : 0u) | (stencil ? 0x400u : 0u), GL_NEAREST);
-    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
-    if (take_error()) why = "the driver does not copy this depth buffer";
+    why = copy_tested(t, (depth ? GL_DEPTH_BUFFER_BIT : 0u) | (stencil ? GL_STENCIL_BUFFER_BIT : 0u));
   }
   if (!why) {
     Off missing;

@@ -107,7 +107,6 @@ FragmentSource::Job FragmentSource::new_job(State& s, const Target& t, bool pict
 
 const char* FragmentSource::count_in_stencil(State& s, const Target& t, Draw& draw, uint32_t program, bool bare,
                                              bool whole, Job job) {
-  static const int zero = 0;
   drain_errors();
   const char* why = nullptr;
   job.kind = STENCILS;
@@ -116,22 +115,27 @@ const char* FragmentSource::count_in_stencil(State& s, const Target& t, Draw& dr
   if (!why) {
     driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, job.slot->framebuffer);
     StencilState saved;
-    {
-      Off off;
-      off(GL_SCISSOR_TEST);
-      StencilState::count();
-      driver::glClearBufferiv(GL_STENCIL, 0, &zero);
-    }
-    Off off;
-    tests_off(off);
-    why = counting_stencil([&] {
-      Off coverage;
-      if (whole) coverage_off(coverage);
-      return perform(draw, program, bare);
-    });
+    StencilState::count();
+    why = count_untested(draw, program, bare, whole);
   }
   driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
   return queue(s, std::move(job), why);
+}
+
+const char* FragmentSource::count_untested(Draw& draw, uint32_t program, bool bare, bool whole) {
+  static const int zero = 0;
+  {
+    Off off;
+    off(GL_SCISSOR_TEST);
+    driver::glClearBufferiv(GL_STENCIL, 0, &zero);
+  }
+  Off off;
+  tests_off(off);
+  return counting_stencil([&] {
+    Off coverage;
+    if (whole) coverage_off(coverage);
+    return perform(draw, program, bare);
+  });
 }
 
 const char* FragmentSource::counting_stencil(const std::function<const char*()>& draw) {
@@ -185,6 +189,14 @@ const char* FragmentSource::count_in_steps(State& s, const Target& t, Draw& draw
   return queue(s, std::move(job), why);
 }
 
+const char* FragmentSource::copy_tested(const Target& t, uint32_t bits) {
+  const auto [width, height] = t.size;
+  driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.draw);
+  if (bits) driver::glBlitFramebuffer(0, 0, width, height, 0, 0, width, height, bits, GL_NEAREST);
+  driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
+  return take_error() ? "the driver does not copy this depth buffer" : nullptr;
+}
+
 const char* FragmentSource::follow(State& s, const Target& t, Depth& depth) {
   if (depth.epoch == depth_epoch_ && depth.owner == t.draw) return nullptr;
   if (s.clear.epoch == depth_epoch_ && s.clear.owner == t.draw) {
@@ -193,11 +205,7 @@ const char* FragmentSource::follow(State& s, const Target& t, Depth& depth) {
     driver::glClearBufferfv(GL_DEPTH, 0, &s.clear.value);
     if (!writes) driver::glDepthMask(0);
   } else {
-    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.draw);
-    driver::glBlitFramebuffer(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, GL_DEPTH_BUFFER_BIT,
-                              GL_NEAREST);
-    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
-    if (take_error()) return "the driver does not copy this depth buffer";
+    if (const char* why = copy_tested(t, GL_DEPTH_BUFFER_BIT)) return why;
   }
   depth.epoch = depth_epoch_;
   depth.owner = t.draw;
@@ -213,28 +221,36 @@ void FragmentSource::turn(const Target& t) {
     driver::glFramebufferParameteri(GL_DRAW_FRAMEBUFFER, GL_FRAMEBUFFER_FLIP_Y_MESA, 1);
 }
 
-const char* FragmentSource::counted_in_stencil(State& s, const Target& made, const Target& t, const Row& row,
-                                               const std::function<const char*()>& draw) {
-  const char* why = nullptr;
-  drain_errors();
-  make_target(s, made);
+const char* FragmentSource::counted_beside(State& s, const Target& t, const Row& row, size_t channels,
+                                           const std::function<const char*()>& draw) {
   driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, s.framebuffer);
+  const char* why = nullptr;
   if (driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
-    why = "the driver takes no framebuffer of depth and stencil alone";
+    why = channels == 1 ? "the driver takes no framebuffer of depth and stencil alone"
+                        : "the driver takes no framebuffer with such a depth buffer";
   if (!why) {
-    StencilState saved;
-    StencilState::count();
     why = draw();
     int box[4] = {0, 0, t.size.width, t.size.height};
     if (enabled(GL_SCISSOR_TEST)) scissored(box);
     driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, s.framebuffer);
-    if (!why) why = read_counts(s, box, row);
+    if (!why) why = read_counts(s, box, row, channels);
     if (!why && take_error()) why = "the driver does not give back the counts";
   }
   driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
   driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
   drain_errors();
   return why;
+}
+
+const char* FragmentSource::counted_in_stencil(State& s, const Target& made, const Target& t, const Row& row,
+                                               const std::function<const char*()>& draw) {
+  drain_errors();
+  make_target(s, made);
+  return counted_beside(s, t, row, 1, [&] {
+    StencilState saved;
+    StencilState::count();
+    return draw();
+  });
 }
 
 const char* FragmentSource::draw_picture(State& s, const Target& t, Draw& draw, uint32_t program, const Row& row) {
@@ -244,10 +260,7 @@ const char* FragmentSource::draw_picture(State& s, const Target& t, Draw& draw, 
     {
       Off off;
       off(GL_SCISSOR_TEST);
-      driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.draw);
-      driver::glBlitFramebuffer(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height,
-                                GL_DEPTH_BUFFER_BIT, GL_NEAREST);
-      if (take_error()) why = "the driver does not copy this depth buffer";
+      why = copy_tested(t, GL_DEPTH_BUFFER_BIT);
       // After the copy: drivers have been seen to lose what was cleared before it.
       driver::glClearBufferiv(GL_STENCIL, 0, &zero);
     }
@@ -265,46 +278,25 @@ const char* FragmentSource::draw_colors(State& s, const Target& t, Draw& draw, u
     if (stencil_bits && stencil_bits != 8) return "the stencil buffer has not 8 bits";
   }
   drain_errors();
-  const char* why = make_colored(s, t, depth, stencil_bits);
-  if (!why) {
-    driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, s.framebuffer);
-    if (driver::glCheckFramebufferStatus(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
-      why = "the driver takes no framebuffer with such a depth buffer";
-  }
-  if (!why) {
+  if (const char* why = make_colored(s, t, depth, stencil_bits)) return drain_errors(), why;
+  return counted_beside(s, t, row, 4, [&]() -> const char* {
     Added added;
     {
       Off off;
       off(GL_SCISSOR_TEST);
       driver::glClearBufferfv(GL_COLOR, 0, zero);
-      driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.draw);
-      uint32_t bits = (depth ? GL_DEPTH_BUFFER_BIT : 0u) | (stencil_bits ? 0x400u : 0u);
-      if (bits)
-        driver::glBlitFramebuffer(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, bits,
-                                  GL_NEAREST);
-      if (take_error()) why = "the driver does not copy this depth buffer";
+      const uint32_t bits = (depth ? GL_DEPTH_BUFFER_BIT : 0u) | (stencil_bits ? GL_STENCIL_BUFFER_BIT : 0u);
+      if (const char* why = copy_tested(t, bits)) return why;
     }
-    if (!why) {
-      Off off;
-      if (!depth) off(GL_DEPTH_TEST);
-      if (!stencil_bits) off(GL_STENCIL_TEST);
-      std::string no;
-      if (!use_counting_copy(program, no))
-        why = lasting(no);
-      else if (!draw.perform())
-        why = "the player left it out";
-      use_program(program);
-    }
-    int box[4] = {0, 0, t.size.width, t.size.height};
-    if (enabled(GL_SCISSOR_TEST)) scissored(box);
-    driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, s.framebuffer);
-    if (!why) why = read_counts(s, box, row, 4);
-    if (!why && take_error()) why = "the driver does not give back the counts";
-  }
-  driver::glBindFramebuffer(GL_DRAW_FRAMEBUFFER, t.draw);
-  driver::glBindFramebuffer(GL_READ_FRAMEBUFFER, t.read);
-  drain_errors();
-  return why;
+    Off off;
+    if (!depth) off(GL_DEPTH_TEST);
+    if (!stencil_bits) off(GL_STENCIL_TEST);
+    std::string no;
+    if (!use_counting_copy(program, no)) return use_program(program), lasting(no);
+    const bool drawn = draw.perform();
+    use_program(program);
+    return drawn ? nullptr : "the player left it out";
+  });
 }
 
 }  // namespace dt::play::metrics::fragments

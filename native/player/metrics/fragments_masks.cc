@@ -11,21 +11,7 @@ const char* FragmentSource::mask_in_stencil(State& s, const Target& t, Draw& dra
                                             bool whole, const Row& row) {
   Target plain = t;
   plain.format = GL_DEPTH24_STENCIL8;
-  return counted_in_stencil(s, plain, t, row, [&] {
-    static const int zero = 0;
-    {
-      Off off;
-      off(GL_SCISSOR_TEST);
-      driver::glClearBufferiv(GL_STENCIL, 0, &zero);
-    }
-    Off off;
-    tests_off(off);
-    return counting_stencil([&] {
-      Off coverage;
-      if (whole) coverage_off(coverage);
-      return perform(draw, program, bare);
-    });
-  });
+  return counted_in_stencil(s, plain, t, row, [&] { return count_untested(draw, program, bare, whole); });
 }
 
 void FragmentSource::masks_es1(State& s, Draw& draw, Masks& to) {

@@ -106,20 +106,6 @@ Occlusion occlusion() {
   return o;
 }
 
-// Why a draw may not be performed once more; nullptr: it may.
-const char* refused(const Draw& draw, uint32_t program) {
-  if (*draw.refusal()) return draw.refusal();
-  if (!strcmp(draw.name, "glBitmap")) return "glBitmap moves the raster position";
-  if (!program) {
-    if (version() >= (is_es() ? 31u : 41u) && integer(GL_PROGRAM_PIPELINE_BINDING))
-      return "a pipeline of separate programs draws it";
-    return fixed_function() ? nullptr : "no program draws it";
-  }
-  const ProgramSource* source = program_source(program);
-  if (!source) return "the text of its shaders is not known";
-  return source->writes_memory ? "its shaders write memory: drawn again, they would do so again" : nullptr;
-}
-
 bool is_clear(const Draw& draw) { return draw.flags & FLAG_CLEAR; }
 
 // Returns whether the program's scissor leaves out a pixel.
@@ -232,7 +218,7 @@ int64_t PixelHistory::let_through(Draw& draw, uint32_t program, bool bare, uint3
 void PixelHistory::test(Draw& draw, PixelEvent& e) {
   const Occlusion o = occlusion();
   const uint32_t program = version() >= 20 ? static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM)) : 0;
-  if ((e.unknown = o.why ? o.why : refused(draw, program))) return;
+  if ((e.unknown = o.why ? o.why : unrepeatable(draw, program))) return;
   const bool feedback = version() >= (is_es() ? 30u : 40u) && driver::glPauseTransformFeedback &&
                         driver::glResumeTransformFeedback && boolean(GL_TRANSFORM_FEEDBACK_ACTIVE) &&
                         !boolean(GL_TRANSFORM_FEEDBACK_PAUSED);

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "draw_state.h"
 #include "shader_text.h"
 #include "source.h"
 #include "gl_enums.h"
@@ -330,6 +331,19 @@ void program_linked(uint32_t program) {
 const ProgramSource* program_source(uint32_t program) {
   auto it = sources().find(key(program));
   return it == sources().end() ? nullptr : &it->second;
+}
+
+const char* unrepeatable(const Draw& draw, uint32_t program) {
+  if (*draw.refusal()) return draw.refusal();
+  if (!strcmp(draw.name, "glBitmap")) return "glBitmap moves the raster position";
+  if (!program) {
+    if (version() >= (is_es() ? 31u : 41u) && integer(GL_PROGRAM_PIPELINE_BINDING))
+      return "a pipeline of separate programs draws it";
+    return fixed_function() ? nullptr : "no program draws it";
+  }
+  const ProgramSource* source = program_source(program);
+  if (!source) return "the text of its shaders is not known";
+  return source->writes_memory ? "its shaders write memory: drawn again, they would do so again" : nullptr;
 }
 
 void use_program(uint32_t program) { driver::glUseProgram(program); }

@@ -9,6 +9,8 @@
 
 namespace dt::play::metrics {
 
+class Draw;
+
 struct ProgramSource {
   std::vector<std::pair<uint32_t, std::string>> stages;  // kind of shader, text
   bool discards = false;                                 // a fragment shader may leave samples out
@@ -24,6 +26,8 @@ struct ProgramSource {
 void program_linked(uint32_t program);
 // nullptr: not known (a binary, SPIR-V, a pipeline of programs).
 const ProgramSource* program_source(uint32_t program);
+// Why a draw with a program, 0: fixed function, may not be performed once more; nullptr: it may.
+const char* unrepeatable(const Draw& draw, uint32_t program);
 // A program with the same stages up to rasterisation, the same attributes and the uniforms' values of now, and a
 // fragment shader that does nothing; made current. False: `why`. use_program(original) gives it back.
 bool use_bare_copy(uint32_t program, std::string& why);
