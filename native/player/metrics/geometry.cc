@@ -28,26 +28,12 @@ using namespace geometry;
 // ---- what there is ------------------------------------------------------------------------------
 
 enum Part : uint8_t { PRIMITIVES, VERTICES, CALLS, PARTS };
+// The row of a metric; those before the first are members of Classes.
 enum GeometryFigure : uint8_t {
-  SUBMITTED,
-  DEGENERATE,
-  OUTSIDE,
-  BACKFACE,
-  IN_DOUBT,
-  PRIMITIVES_DISCARDED,
-  RASTERISED,
-  CLIPPED,
-  CORNERS,
-  AREA,
+  AREA = 9,
   AVERAGE,
-  SIZE_0,
-  SIZE_1,
-  SIZE_2,
-  SIZE_3,
-  SIZE_4,
-  SIZE_5,
-  SIZE_6,
-  VERTICES_SUBMITTED,
+  SIZES,
+  VERTICES_SUBMITTED = SIZES + Classes::SIZES,
   DISTINCT,
   TRANSFORMED,
   LIT,
@@ -63,18 +49,19 @@ enum GeometryFigure : uint8_t {
 struct GeometryMetric {
   const char *group, *spec;
   Part part;
+  uint64_t Classes::* counted = nullptr;
   const char *type = "sum", *unit = "count";
 };
-const GeometryMetric GEOMETRY_METRICS[WHATS] = {
-    {"primitives", "submitted", PRIMITIVES},
-    {"primitives", "degenerate", PRIMITIVES},
-    {"primitives", "frustum_culled", PRIMITIVES},
-    {"primitives", "backface_culled", PRIMITIVES},
-    {"primitives", "culling_in_doubt", PRIMITIVES},
-    {"primitives", "discarded", PRIMITIVES},
-    {"primitives", "rasterised", PRIMITIVES},
-    {"primitives", "clipped", PRIMITIVES},
-    {"vertices", "viewport_transformed", PRIMITIVES},
+constexpr GeometryMetric GEOMETRY_METRICS[WHATS] = {
+    {"primitives", "submitted", PRIMITIVES, &Classes::submitted},
+    {"primitives", "degenerate", PRIMITIVES, &Classes::degenerate},
+    {"primitives", "frustum_culled", PRIMITIVES, &Classes::outside},
+    {"primitives", "backface_culled", PRIMITIVES, &Classes::backface},
+    {"primitives", "culling_in_doubt", PRIMITIVES, &Classes::in_doubt},
+    {"primitives", "discarded", PRIMITIVES, &Classes::discarded},
+    {"primitives", "rasterised", PRIMITIVES, &Classes::rasterised},
+    {"primitives", "clipped", PRIMITIVES, &Classes::clipped},
+    {"vertices", "viewport_transformed", PRIMITIVES, &Classes::corners},
     {"triangles", "area", PRIMITIVES},
     {"triangles", "average_area", PRIMITIVES},
     {"triangles", "area_below_1", PRIMITIVES},
@@ -96,6 +83,7 @@ const GeometryMetric GEOMETRY_METRICS[WHATS] = {
     {"calls", "matrix_uniforms", CALLS},
     {"calls", "texels_uploaded", CALLS},
 };
+static_assert(GEOMETRY_METRICS[AREA].spec == std::string_view("area"));
 
 // ---- a source -----------------------------------------------------------------------------------
 
@@ -648,21 +636,13 @@ void GeometrySource::deliver(Sink& to, const Result& r) {
       to.lost(r.segment, metrics[i], why);
       continue;
     }
-    double v = static_cast<double>(r.counts[w]);
-    switch (w) {
-      case SUBMITTED: v = static_cast<double>(c.submitted); break;
-      case DEGENERATE: v = static_cast<double>(c.degenerate); break;
-      case OUTSIDE: v = static_cast<double>(c.outside); break;
-      case BACKFACE: v = static_cast<double>(c.backface); break;
-      case IN_DOUBT: v = static_cast<double>(c.in_doubt); break;
-      case PRIMITIVES_DISCARDED: v = static_cast<double>(c.discarded); break;
-      case RASTERISED: v = static_cast<double>(c.rasterised); break;
-      case CLIPPED: v = static_cast<double>(c.clipped); break;
-      case CORNERS: v = static_cast<double>(c.corners); break;
-      case AREA: v = c.area; break;
-      case AVERAGE: to.mean(r.segment, metrics[i], c.area, static_cast<double>(c.triangles)); continue;
-      default:
-        if (w >= SIZE_0 && w <= SIZE_6) v = static_cast<double>(c.sizes[static_cast<size_t>(w - SIZE_0)]);
+    const auto counted = GEOMETRY_METRICS[w].counted;
+    double v = static_cast<double>(counted ? c.*counted : r.counts[w]);
+    if (w == AREA) v = c.area;
+    if (w >= SIZES && w < VERTICES_SUBMITTED) v = static_cast<double>(c.sizes[static_cast<size_t>(w - SIZES)]);
+    if (w == AVERAGE) {
+      to.mean(r.segment, metrics[i], c.area, static_cast<double>(c.triangles));
+      continue;
     }
     to.value(r.segment, metrics[i], v);
   }

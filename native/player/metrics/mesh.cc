@@ -5,8 +5,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "../../common/pixel_size.h"
 #include "../../mirror/fixed_arrays.h"
 #include "draw_state.h"
+#include "geometry_draws.h"
 #include "gl_enums.h"
 
 namespace dt::play::metrics {
@@ -22,23 +24,9 @@ struct Array {
   const uint8_t* at = nullptr;  // in memory, or an offset into the buffer
 };
 
+// 0: a type that no array has.
 uint64_t array_type_bytes(uint32_t type) {
-  switch (type) {
-    case GL_BYTE:
-    case GL_UNSIGNED_BYTE: return 1;
-    case GL_SHORT:
-    case GL_UNSIGNED_SHORT:
-    case GL_HALF_FLOAT:
-    case GL_HALF_FLOAT_OES: return 2;
-    case GL_DOUBLE: return 8;
-    case GL_INT:
-    case GL_UNSIGNED_INT:
-    case GL_FLOAT:
-    case GL_FIXED:
-    case GL_INT_2_10_10_10_REV:
-    case GL_UNSIGNED_INT_2_10_10_10_REV: return 4;
-    default: return 0;
-  }
+  return type <= GL_FIXED || type == GL_HALF_FLOAT_OES ? static_cast<uint64_t>(pixels::type_size(type)) : 0;
 }
 bool is_packed(uint32_t type) { return type == GL_INT_2_10_10_10_REV || type == GL_UNSIGNED_INT_2_10_10_10_REV; }
 
@@ -99,25 +87,13 @@ bool read_bytes(const Array& a, uint64_t bytes, std::vector<uint8_t>& to, const 
     memcpy(to.data(), a.at, bytes);
     return true;
   }
-  if (!driver::glMapBufferRange || !driver::glUnmapBuffer)
-    return why = "the driver does not let this buffer be read", false;
   const auto was = static_cast<uint32_t>(integer(GL_ARRAY_BUFFER_BINDING));
   driver::glBindBuffer(GL_ARRAY_BUFFER, a.buffer);
-  int size = 0, mapped = 0;
-  driver::glGetBufferParameteriv(GL_ARRAY_BUFFER, GL_BUFFER_SIZE, &size);
-  driver::glGetBufferParameteriv(GL_ARRAY_BUFFER, GL_BUFFER_MAPPED, &mapped);
-  const auto from = reinterpret_cast<uint64_t>(a.at), all = static_cast<uint64_t>(std::max(size, 0));
-  // Beyond its end are zeros, as robust contexts read them.
-  const uint64_t there = from < all ? std::min(bytes, all - from) : 0;
-  const void* data = mapped || !there ? nullptr
-                                      : driver::glMapBufferRange(GL_ARRAY_BUFFER, static_cast<intptr_t>(from),
-                                                                 static_cast<intptr_t>(there), GL_MAP_READ_BIT);
-  if (data) memcpy(to.data(), data, there), driver::glUnmapBuffer(GL_ARRAY_BUFFER);
+  const bool read = geometry::read_buffer(GL_ARRAY_BUFFER, reinterpret_cast<uint64_t>(a.at), bytes, to, why);
   driver::glBindBuffer(GL_ARRAY_BUFFER, was);
   drain_errors();
-  if (!data && there)
-    return why = mapped ? "the program has mapped its buffer" : "the driver does not let its buffer be read", false;
-  return true;
+  to.resize(bytes);  // beyond its end are zeros, as robust contexts read them
+  return read;
 }
 
 void read_array(const Mesh& mesh, const Array& a, VertexInput& to) {
