@@ -406,34 +406,9 @@ void read_state(GlContext* c) {
     c->restart_index = (uint32_t)ask(c, GL_PRIMITIVE_RESTART_INDEX, 0), c->restart_index_set = 1;
   c->element_known = !buffers;
   c->default_element_known = !buffers;
-  static const uint32_t names[] = {GL_UNPACK_SWAP_BYTES,
-                                   GL_UNPACK_LSB_FIRST,
-                                   GL_UNPACK_ROW_LENGTH,
-                                   GL_UNPACK_SKIP_ROWS,
-                                   GL_UNPACK_SKIP_PIXELS,
-                                   GL_UNPACK_ALIGNMENT,
-                                   GL_PACK_SWAP_BYTES,
-                                   GL_PACK_LSB_FIRST,
-                                   GL_PACK_ROW_LENGTH,
-                                   GL_PACK_SKIP_ROWS,
-                                   GL_PACK_SKIP_PIXELS,
-                                   GL_PACK_ALIGNMENT,
-                                   GL_PACK_SKIP_IMAGES,
-                                   GL_PACK_IMAGE_HEIGHT,
-                                   GL_UNPACK_SKIP_IMAGES,
-                                   GL_UNPACK_IMAGE_HEIGHT,
-                                   GL_UNPACK_COMPRESSED_BLOCK_WIDTH,
-                                   GL_UNPACK_COMPRESSED_BLOCK_HEIGHT,
-                                   GL_UNPACK_COMPRESSED_BLOCK_DEPTH,
-                                   GL_UNPACK_COMPRESSED_BLOCK_SIZE,
-                                   GL_PACK_COMPRESSED_BLOCK_WIDTH,
-                                   GL_PACK_COMPRESSED_BLOCK_HEIGHT,
-                                   GL_PACK_COMPRESSED_BLOCK_DEPTH,
-                                   GL_PACK_COMPRESSED_BLOCK_SIZE};
-  for (uint32_t pname : names) {
-    int32_t* field = nullptr;
-    if (has_pixel_parameter(c, pname) && pixel_field(c, pname, &field)) *field = ask(c, pname, *field);
-  }
+  for (const PixelNames& names : PIXEL_NAMES)
+    for (uint32_t pname = names.first; pname < names.first + names.count; pname++)
+      if (has_pixel_parameter(c, pname)) *pixel_field(c, pname) = ask(c, pname, *pixel_field(c, pname));
   if (!c->core && !c->vao && c->max_attribs && driver::glGetVertexAttribiv && driver::glGetVertexAttribPointerv) {
     for (uint32_t i = 0; i < c->max_attribs; i++) {
       int32_t on = 0, size = 4, type = GL_FLOAT, stride = 0, buffer = 0;

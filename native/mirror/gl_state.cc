@@ -155,35 +155,11 @@ static void bind_vao(Thread* t, uint32_t vao) {
   use_vao(c, vao);
 }
 
-PixelStore* pixel_field(GlContext* c, uint32_t pname, int32_t** field) {
-  PixelStore* p = pname >= GL_UNPACK_SWAP_BYTES && pname <= GL_UNPACK_ALIGNMENT ? &c->unpack : &c->pack;
-  switch (pname) {
-    case GL_UNPACK_SWAP_BYTES:
-    case GL_PACK_SWAP_BYTES: *field = &p->swap_bytes; return p;
-    case GL_UNPACK_LSB_FIRST:
-    case GL_PACK_LSB_FIRST: *field = &p->lsb_first; return p;
-    case GL_UNPACK_ROW_LENGTH:
-    case GL_PACK_ROW_LENGTH: *field = &p->row_length; return p;
-    case GL_UNPACK_SKIP_ROWS:
-    case GL_PACK_SKIP_ROWS: *field = &p->skip_rows; return p;
-    case GL_UNPACK_SKIP_PIXELS:
-    case GL_PACK_SKIP_PIXELS: *field = &p->skip_pixels; return p;
-    case GL_UNPACK_ALIGNMENT:
-    case GL_PACK_ALIGNMENT: *field = &p->alignment; return p;
-    case GL_PACK_SKIP_IMAGES: *field = &c->pack.skip_images; return &c->pack;
-    case GL_PACK_IMAGE_HEIGHT: *field = &c->pack.image_height; return &c->pack;
-    case GL_UNPACK_SKIP_IMAGES: *field = &c->unpack.skip_images; return &c->unpack;
-    case GL_UNPACK_IMAGE_HEIGHT: *field = &c->unpack.image_height; return &c->unpack;
-    case GL_UNPACK_COMPRESSED_BLOCK_WIDTH: *field = &c->unpack.block_width; return &c->unpack;
-    case GL_UNPACK_COMPRESSED_BLOCK_HEIGHT: *field = &c->unpack.block_height; return &c->unpack;
-    case GL_UNPACK_COMPRESSED_BLOCK_DEPTH: *field = &c->unpack.block_depth; return &c->unpack;
-    case GL_UNPACK_COMPRESSED_BLOCK_SIZE: *field = &c->unpack.block_size; return &c->unpack;
-    case GL_PACK_COMPRESSED_BLOCK_WIDTH: *field = &c->pack.block_width; return &c->pack;
-    case GL_PACK_COMPRESSED_BLOCK_HEIGHT: *field = &c->pack.block_height; return &c->pack;
-    case GL_PACK_COMPRESSED_BLOCK_DEPTH: *field = &c->pack.block_depth; return &c->pack;
-    case GL_PACK_COMPRESSED_BLOCK_SIZE: *field = &c->pack.block_size; return &c->pack;
-    default: return nullptr;
-  }
+int32_t* pixel_field(GlContext* c, uint32_t pname) {
+  for (const PixelNames& names : PIXEL_NAMES)
+    if (pname - names.first < names.count)
+      return (int32_t*)(names.packs ? &c->pack : &c->unpack) + names.field + (pname - names.first);
+  return nullptr;
 }
 
 // The version decides the parameters: the driver refuses one that does not exist, which changes nothing.
@@ -208,8 +184,8 @@ bool has_pixel_parameter(const GlContext* c, uint32_t pname) {
 
 static void pixel_store(Thread* t, uint32_t pname, int32_t value) {
   GlContext* c = t->context;
-  int32_t* field = nullptr;
-  if (!c || c->in_begin || !pixel_field(c, pname, &field) || !has_pixel_parameter(c, pname)) return;
+  int32_t* const field = c ? pixel_field(c, pname) : nullptr;
+  if (!field || c->in_begin || !has_pixel_parameter(c, pname)) return;
   bool flag = field == &c->pack.swap_bytes || field == &c->pack.lsb_first || field == &c->unpack.swap_bytes ||
               field == &c->unpack.lsb_first;
   bool alignment = field == &c->pack.alignment || field == &c->unpack.alignment;

@@ -71,8 +71,8 @@ struct VertexState {
   uint32_t client_texture;
   uint32_t shared_bindings;  // 1: some array reads another's binding
 };
-struct PixelStore {
-  int32_t swap_bytes, lsb_first, row_length, image_height, skip_rows, skip_pixels, skip_images, alignment;
+struct PixelStore {  // in the order of the names, see PIXEL_NAMES
+  int32_t swap_bytes, lsb_first, row_length, skip_rows, skip_pixels, alignment, skip_images, image_height;
   int32_t block_width, block_height, block_depth, block_size;
 };
 struct Span {
