@@ -25,7 +25,7 @@ from drawtap.trace.apis import is_vulkan
 from drawtap.trace.core import Row, Selection, write
 from drawtap.trace.graph import packed
 from drawtap.trace.ranges import frame_ends
-from drawtap.trace.result import Stream, connect
+from drawtap.trace.result import Stream, connect, named_rows
 from drawtap.trace.vulkan_waste import vulkan_waste
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ def account(trace: Trace, by: str) -> list[dict[str, object]]:
             f"{most} FROM wasted JOIN every USING (key) GROUP BY {'kind' if by == 'kind' else 'key'} "
             f"ORDER BY {'key' if by == 'frame' else 'calls DESC'}"
         )
-        columns = [str(column[0]) for column in rows.description or ()]
-        return [dict(zip(columns, row, strict=True)) for row in rows.fetchall()]
+        return named_rows(rows)
 
 
 def _add_part(

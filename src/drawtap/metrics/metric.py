@@ -24,7 +24,6 @@ FOLDS: Mapping[str, str] = {
     "gauge": "last",
     "timestamp": "first",
 }
-BOUNDARIES = ("call", "draw", "frame", "range", "pass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,6 @@ class Metric:
     spec: str
     missing: str = ""
     contexts: tuple[str, ...] = ()
-    boundaries: tuple[str, ...] = BOUNDARIES
 
     @property
     def backend(self) -> str:
@@ -56,10 +54,6 @@ class Metric:
     def fold(self) -> str:
         """Return how parts make up a whole: sum, mean, last or first."""
         return FOLDS[self.kind]
-
-    def available(self) -> tuple[bool, str]:
-        """Tell whether it can be had here, and the reason where not."""
-        return not self.missing, self.missing
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from drawtap.replay import player
 from drawtap.scratch import Scratch
 
 _LETTERS = {"frame": "f", "draw": "d", "call": "c", "range": "r", "pass": "p"}
-_WORDS = {letter: word for word, letter in _LETTERS.items()}
+WORDS = {letter: word for word, letter in _LETTERS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _plan(said: Mapping[str, Any], wanted: Sequence[Metric]) -> Plan:
     assert isinstance(refused, list)
     return Plan(
         tuple(
-            Pass(tuple(wanted[i] for i in sorted(one["metrics"])), tuple(_WORDS[letter] for letter in one["at"]))
+            Pass(tuple(wanted[i] for i in sorted(one["metrics"])), tuple(WORDS[letter] for letter in one["at"]))
             for one in passes
         ),
         tuple((wanted[i], str(why)) for i, why in refused),

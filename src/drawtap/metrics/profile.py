@@ -19,21 +19,20 @@ import duckdb
 
 from drawtap.errors import ChildError, UsageError
 from drawtap.metrics import estimate
-from drawtap.metrics.metric import Metric, numbered
-from drawtap.metrics.passes import Pass, Plan, Range, request_text
+from drawtap.metrics.metric import numbered
+from drawtap.metrics.passes import WORDS, Pass, Plan, Range, request_text
 from drawtap.replay import player
 from drawtap.scratch import Scratch
 from drawtap.tables.recording import FrameRow, MarkerRow, ThreadRow
 from drawtap.trace import measured
 from drawtap.trace.apis import is_vulkan
-from drawtap.trace.result import connect
+from drawtap.trace.result import connect, named_rows
 from drawtap.trace.sql_text import quote_text
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
 _IMAGES = 16  # frames whose images are compared, at most
-_PER = {"f": "frame", "d": "draw", "c": "call", "r": "range", "p": "pass"}
 
 
 @dataclass(frozen=True)
@@ -101,12 +100,24 @@ class _Runs:
     engine: str = ""
     findings: dict[tuple[str, str], player.Finding] = field(default_factory=dict)
 
+    def play_all(self, plan: Plan) -> None:
+        """Play the passes of a plan as often as is wanted."""
+        for repetition in range(self.wanted.repeat):
+            if self.wanted.restart:
+                self.play(plan.passes, 0, repetition)
+                continue
+            for number, one in enumerate(plan.passes):
+                self.play([one], number, repetition)
+
     def play(self, passes: Sequence[Pass], number: int, repetition: int) -> None:
         """Play once: one pass, or several over the same frames. `number` counts from the first pass."""
         metrics = {m.id: m for one in passes for m in one.metrics}
+        per = tuple(dict.fromkeys(word for one in passes for word in one.per))
+        ranges, isolate = self.wanted.ranges, self.wanted.isolate
+        text = request_text(list(metrics.values()), per, passes=passes, ranges=ranges, isolate=isolate)
         rows = self.folder / f"rows-{number}-{repetition}.csv"
         request = self.folder / "request"
-        request.write_text(self._request(list(metrics.values()), passes), encoding="utf-8")
+        request.write_text(text, encoding="utf-8")
         heard: list[Mapping[str, Any]] = []
         played = player.play(
             self.trace.path,
@@ -119,7 +130,9 @@ class _Runs:
             raise ChildError(f"the player measured {len(said)} of {len(passes)} passes")
         self.engine = played.engine
         for place, line in enumerate(said):
-            self.costs.append(_cost(line, number + place, repetition))
+            cuts, ns, cut_ns, paused = (int(line[key]) for key in ("cuts", "cost_ns", "cut_ns", "paused"))
+            bias = {str(key): float(value) for key, value in line["bias"].items()}
+            self.costs.append(Cost(number + place, repetition, cuts, ns, cut_ns, paused, bias))
             self.calls.add(str(line["calls_hash"]))
             file = rows if len(passes) == 1 else rows.with_name(f"{rows.name}.{place}")
             self.files.append((number + place, repetition, file))
@@ -128,11 +141,6 @@ class _Runs:
                 self.images.setdefault(int(line["frame"]), []).append(str(line["hash"]))
         for finding in played.findings:
             self.findings.setdefault((finding.what, finding.text), finding)
-
-    def _request(self, metrics: Sequence[Metric], passes: Sequence[Pass]) -> str:
-        per = tuple(dict.fromkeys(word for one in passes for word in one.per))
-        wanted = self.wanted
-        return request_text(metrics, per, passes=passes, ranges=wanted.ranges, isolate=wanted.isolate)
 
     def _arguments(self) -> list[str]:
         frames = self.wanted.frames
@@ -145,29 +153,18 @@ class _Runs:
         return arguments
 
 
-def _cost(line: Mapping[str, Any], number: int, repetition: int) -> Cost:
-    bias = line["bias"]
-    assert isinstance(bias, Mapping)
-    cuts, ns, cut_ns, paused = (int(line[key]) for key in ("cuts", "cost_ns", "cut_ns", "paused"))
-    return Cost(number, repetition, cuts, ns, cut_ns, paused, {str(key): float(value) for key, value in bias.items()})
-
-
 def profile(
     trace: Trace, plan: Plan, wanted: ProfileOptions, *, environment: Mapping[str, str] | None = None
 ) -> Profile:
     """Play a recording by a plan and store what was measured. Raises what `player.play` raises."""
-    _check(trace, plan, wanted)
+    _check(trace, wanted)
     with Scratch() as folder:
         runs = _Runs(trace, Path(folder), wanted, environment)
-        for repetition in range(wanted.repeat):
-            if wanted.restart:
-                runs.play(plan.passes, 0, repetition)
-                continue
-            for number, one in enumerate(plan.passes):
-                runs.play([one], number, repetition)
+        runs.play_all(plan)
         path, rows = _store(trace, runs, plan, wanted)
     differing = sorted(frame for frame, hashes in runs.images.items() if len(set(hashes)) > 1)
-    compared = sum(len(hashes) for hashes in runs.images.values()) if _replays(plan, wanted) > 1 else 0
+    replays = wanted.repeat * len(plan.passes)
+    compared = sum(len(hashes) for hashes in runs.images.values()) if replays > 1 else 0
     made = Profile(
         path, rows, plan, runs.costs, runs.engine, compared, differing, len(runs.calls) <= 1,
         list(runs.findings.values()),
@@ -202,12 +199,10 @@ def readings(
 
     Nothing is stored. Raises what `player.play` raises.
     """
-    _check(trace, plan, wanted)
+    _check(trace, wanted)
     with Scratch() as folder:
         runs = _Runs(trace, Path(folder), wanted, environment)
-        for repetition in range(wanted.repeat):
-            for number, one in enumerate(plan.passes):
-                runs.play([one], number, repetition)
+        runs.play_all(plan)
         with connect() as connection:
             _load(connection, runs, plan, wanted)
             rows = connection.execute(
@@ -215,18 +210,8 @@ def readings(
                 "FROM raw GROUP BY per, number, metric ORDER BY ALL"
             ).fetchall()
     values = [
-        Reading(
-            str(per),
-            int(n),
-            int(seq),
-            str(metric),
-            None if value is None else float(value),
-            str(note),
-            int(draws or 0),
-            int(unknown or 0),
-            None if least is None else float(least),
-        )
-        for per, n, seq, metric, value, note, draws, unknown, least in rows
+        Reading(per, number, seq, metric, value, note, draws or 0, unknown or 0, least)
+        for per, number, seq, metric, value, note, draws, unknown, least in rows
     ]
     return values, runs.engine
 
@@ -256,11 +241,7 @@ def summary(made: Profile, wanted: ProfileOptions) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _replays(plan: Plan, wanted: ProfileOptions) -> int:
-    return wanted.repeat * len(plan.passes)
-
-
-def _check(trace: Trace, plan: Plan, wanted: ProfileOptions) -> None:
+def _check(trace: Trace, wanted: ProfileOptions) -> None:
     if wanted.restart and wanted.frames is None:
         raise UsageError("frames are played again only where some are named", hint="--frames A:B")
     if wanted.restart and len(trace.table(ThreadRow)) > 1:
@@ -355,7 +336,7 @@ def _load(connection: duckdb.DuckDBPyConnection, runs: _Runs, plan: Plan, wanted
         place = {id_: f"m{i}" for i, id_ in enumerate(listed)}
         _insert(connection, "places", [(place[i], i) for i in mine])
         connection.execute(_question(file, number, repetition, [place[i] for i in mine]))
-    pairs = ", ".join(f"WHEN '{letter}' THEN '{word}'" for letter, word in _PER.items())
+    pairs = ", ".join(f"WHEN '{letter}' THEN '{word}'" for letter, word in WORDS.items())
     connection.execute(f"UPDATE raw SET per = CASE per {pairs.replace(', WHEN', ' WHEN')} ELSE per END")
 
 
@@ -447,34 +428,15 @@ ORDER BY last
 """
 
 
-def metrics_of(made: Profile) -> list[Metric]:
-    """Return the metrics that were measured."""
-    return list({m.id: m for one in made.plan.passes for m in one.metrics}.values())
-
-
 # ---- results --------------------------------------------------------------------------------------------------------
 
 _OVERVIEW = """
-SELECT m.per, m.name, any_value(m.unit), count(*), sum(m.value), median(m.value), min(m.value), max(m.value),
-       median(m.spread), count(*) FILTER (m.value IS NULL), sum(coalesce(m.value, m.at_least)),
-       sum(m.unknown_draws)::BIGINT, sum(m.draws)::BIGINT
+SELECT m.per, m.name AS metric, any_value(m.unit) AS unit, count(*) AS rows, sum(m.value) AS total,
+       median(m.value) AS median, min(m.value) AS least, max(m.value) AS most, median(m.spread) AS spread,
+       count(*) FILTER (m.value IS NULL) AS missing, sum(coalesce(m.value, m.at_least)) AS at_least,
+       sum(m.unknown_draws)::BIGINT AS unknown_draws, sum(m.draws)::BIGINT AS draws
 FROM read_parquet({file}) m GROUP BY m.per, m.name ORDER BY m.per, m.name
 """
-_OVERVIEW_COLUMNS = (
-    "per",
-    "metric",
-    "unit",
-    "rows",
-    "total",
-    "median",
-    "least",
-    "most",
-    "spread",
-    "missing",
-    "at_least",
-    "unknown_draws",
-    "draws",
-)
 _WRITERS = {".csv": "(FORMAT csv, HEADER)", ".parquet": "(FORMAT parquet)", ".json": "(FORMAT json, ARRAY true)"}
 
 
@@ -485,26 +447,25 @@ def overview(made: Profile) -> list[dict[str, Any]]:
     Where some have none there is no total: it is `at_least` the sum of what is known, and `unknown_draws` of `draws`
     are not in it.
     """
-    adds = {m.id for m in metrics_of(made) if m.fold == "sum"} | {*estimate.IDS}
-    entries = []
-    for row in _ask(_OVERVIEW.format(file=quote_text(made.path))):
-        entry = dict(zip(_OVERVIEW_COLUMNS, row, strict=True))
+    adds = {m.id for one in made.plan.passes for m in one.metrics if m.fold == "sum"} | {*estimate.IDS}
+    entries = _ask(_OVERVIEW.format(file=quote_text(made.path)))
+    for entry in entries:
         if entry["metric"] not in adds:
             entry["total"] = entry["at_least"] = None
         if entry["missing"]:
             entry["total"] = None  # the sum of the others is none of all
         else:
             entry["at_least"] = entry["unknown_draws"] = entry["draws"] = None
-        entries.append(entry)
     return sorted(entries, key=lambda row: (str(row["per"]), numbered(str(row["metric"]))))
 
 
 def notes(made: Profile) -> list[tuple[object, ...]]:
     """Return the notes of rows with how many rows have them."""
-    return _ask(
-        f"SELECT note, count(*) FROM read_parquet({quote_text(made.path)}) WHERE note IS NOT NULL "
+    noted = _ask(
+        f"SELECT note, count(*) AS rows FROM read_parquet({quote_text(made.path)}) WHERE note IS NOT NULL "
         "GROUP BY note ORDER BY count(*) DESC, note LIMIT 10"
     )
+    return [tuple(row.values()) for row in noted]
 
 
 #: A driver must count these as we do, but it has choices. Quads and polygons may come to clipping as one primitive.
@@ -532,20 +493,19 @@ class Disagreement:
 
 def disagreements(path: Path) -> list[Disagreement]:
     """Return where the driver counted otherwise than geometry did, in a stored run that has both."""
-    disagreements_ = []
+    disagreements_: list[Disagreement] = []
     for metric, other in _ALIKE:
         rows = _ask(
-            f"SELECT a.per, count(*), count(*) FILTER (a.value <> b.value) AS differ, "
-            "min_by(a.seq, a.seq) FILTER (a.value <> b.value), min_by(a.value, a.seq) FILTER (a.value <> b.value), "
-            "min_by(b.value, a.seq) FILTER (a.value <> b.value) "
+            f"SELECT a.per, count(*) AS rows, count(*) FILTER (a.value <> b.value) AS differ, "
+            "min_by(a.seq, a.seq) FILTER (a.value <> b.value) AS seq, "
+            "min_by(a.value, a.seq) FILTER (a.value <> b.value) AS driver, "
+            "min_by(b.value, a.seq) FILTER (a.value <> b.value) AS ours "
             f"FROM read_parquet({quote_text(path)}) a JOIN read_parquet({quote_text(path)}) b "
             "ON a.per = b.per AND a.number = b.number "
             f"AND a.name = {quote_text(metric)} AND b.name = {quote_text(other)} "
             "WHERE a.value IS NOT NULL AND b.value IS NOT NULL GROUP BY a.per HAVING differ > 0 ORDER BY a.per"
         )
-        for per, count, differ, seq, theirs, ours in rows:
-            numbers = (int(str(count)), int(str(differ)), int(str(seq)), float(str(theirs)), float(str(ours)))
-            disagreements_.append(Disagreement(metric, other, str(per), *numbers))
+        disagreements_ += [Disagreement(metric, other, **row) for row in rows]
     return disagreements_
 
 
@@ -565,6 +525,6 @@ def writer(output: Path) -> str:
     return how
 
 
-def _ask(question: str) -> list[tuple[object, ...]]:
+def _ask(question: str) -> list[dict[str, Any]]:
     with connect() as connection:
-        return connection.execute(question).fetchall()
+        return named_rows(connection.execute(question))

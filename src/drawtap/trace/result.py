@@ -54,6 +54,12 @@ def connect(path: Path | None = None) -> duckdb.DuckDBPyConnection:
     return engine.connect(path)
 
 
+def named_rows(cursor: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """Return the rows of an answer by the names of its columns."""
+    names = [str(column[0]) for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
 FORMS = ("csv", "parquet", "arrow")  # of saved answers; arrow is the IPC stream
 
 
