@@ -127,63 +127,42 @@ def missing_calls(
         return certain
     seen = set(libraries)
     graphics = sorted({word for name in seen for word in _words(name)})
+    called = "called nothing in it" if counted else "no call in it was seen"
     if tapped is False:
-        return [
-            Check(
-                "error",
-                "tap",
-                "the dynamic linker did not load the tap into the program"
-                if counted
-                else "was not seen in the program: the dynamic linker did not load it",
-                "did it drop LD_PRELOAD (then record --layer sees its Vulkan), or replace itself by another program? "
-                "see drawtap doctor PROGRAM",
-            )
-        ]
+        finding = (
+            "the dynamic linker did not load the tap into the program"
+            if counted
+            else "was not seen in the program: the dynamic linker did not load it"
+        )
+        hint = (
+            "did it drop LD_PRELOAD (then record --layer sees its Vulkan), or replace itself by another program? "
+            "see drawtap doctor PROGRAM"
+        )
+        return [Check("error", "tap", finding, hint)]
     if is_vulkan_alone(seen):
-        return [
-            Check(
-                "warning",
-                "API",
-                "the program loaded Vulkan but " + ("called nothing in it" if counted else "no call in it was seen"),
-                "--api gl leaves Vulkan out; run the program by itself first",
-            )
-        ]
+        hint = "--api gl leaves Vulkan out; run the program by itself first"
+        return [Check("warning", "API", f"the program loaded Vulkan but {called}", hint)]
     if not graphics and tapped:
-        return [
-            Check(
-                "warning",
-                "API",
-                "the program loaded no OpenGL library while it ran"
-                if counted
-                else "no graphics library was seen in the program: nothing of it was tapped",
-                "did it stop before it opened a window? run it by itself first; does it need DISPLAY?",
-            ),
-            *_no_display(),
-        ]
+        finding = (
+            "the program loaded no OpenGL library while it ran"
+            if counted
+            else "no graphics library was seen in the program: nothing of it was tapped"
+        )
+        hint = "did it stop before it opened a window? run it by itself first; does it need DISPLAY?"
+        return [Check("warning", "API", finding, hint), *_no_display()]
     if graphics and not whole:
         return []
     if graphics:
-        return [
-            Check(
-                "warning",
-                "API",
-                f"the program loaded {', '.join(graphics)} but "
-                + ("called nothing in it" if counted else "no call in it was seen"),
-                "did it stop before it drew? run it by itself first",
-            ),
-            *_no_display(),
-        ]
-    return [
-        Check(
-            "warning",
-            "program",
-            "the program ended before its libraries could be seen, and made no graphics call"
-            if counted
-            else "the program ended before a graphics library could be seen in it: it hardly made a graphics call",
-            f"run it by itself first; drawtap doctor {executable.name} says what it links",
-        ),
-        *_no_display(),
-    ]
+        finding = f"the program loaded {', '.join(graphics)} but {called}"
+        hint = "did it stop before it drew? run it by itself first"
+        return [Check("warning", "API", finding, hint), *_no_display()]
+    finding = (
+        "the program ended before its libraries could be seen, and made no graphics call"
+        if counted
+        else "the program ended before a graphics library could be seen in it: it hardly made a graphics call"
+    )
+    hint = f"run it by itself first; drawtap doctor {executable.name} says what it links"
+    return [Check("warning", "program", finding, hint), *_no_display()]
 
 
 def _no_display() -> Iterator[Check]:
@@ -194,12 +173,8 @@ def _no_display() -> Iterator[Check]:
 
 def missing_frames(calls: int, why: str) -> Check:
     """Return why a recording with calls has no frame; `why` is what the reader says of its rule."""
-    return Check(
-        "note",
-        "frames",
-        f"no frame in {calls} calls: {why}",
-        "drawtap histogram shows what was called; --frame-end FUNCTION sets another rule",
-    )
+    hint = "drawtap histogram shows what was called; --frame-end FUNCTION sets another rule"
+    return Check("note", "frames", f"no frame in {calls} calls: {why}", hint)
 
 
 def _parts() -> Iterator[Check]:
@@ -228,12 +203,8 @@ def _memfd() -> Check:
     try:
         os.close(os.memfd_create("drawtap"))
     except OSError as error:
-        return Check(
-            "error",
-            "shared memory",
-            f"memfd_create fails: {error.strerror}",
-            "does a sandbox or seccomp profile forbid it?",
-        )
+        hint = "does a sandbox or seccomp profile forbid it?"
+        return Check("error", "shared memory", f"memfd_create fails: {error.strerror}", hint)
     return Check("ok", "shared memory", "memfd works")
 
 
@@ -280,12 +251,8 @@ def _driver(subject: str, how: str) -> Check:
         finding = f"the driver did not answer ({text.strip() or code})"
     else:
         finding = str(answer.get("error") or text.strip().splitlines()[-1:] or "no answer")
-    return Check(
-        "warning",
-        subject,
-        finding,
-        "install a driver (Debian: libegl1 libgl1-mesa-dri), or see that it works by itself",
-    )
+    hint = "install a driver (Debian: libegl1 libgl1-mesa-dri), or see that it works by itself"
+    return Check("warning", subject, finding, hint)
 
 
 def _compiler() -> Check:
@@ -294,89 +261,57 @@ def _compiler() -> Check:
             return Check("ok", "compiler", f"{shutil.which(name)} (for drawtap build)")
     if importlib.util.find_spec("ziglang"):
         return Check("ok", "compiler", "the wheel ziglang (for drawtap build)")
-    return Check(
-        "note", "compiler", "none", "only drawtap build needs one: apt install g++, or pip install 'drawtap[compiler]'"
-    )
+    hint = "only drawtap build needs one: apt install g++, or pip install 'drawtap[compiler]'"
+    return Check("note", "compiler", "none", hint)
 
 
 def _disk() -> Check:
     free = shutil.disk_usage(Path.cwd()).free
     text = f"{free / 2**30:.1f} GiB free in {Path.cwd()}"
     if free < 1 << 30:
-        return Check(
-            "warning", "disk", text, "long recordings take tens of MB a second at most; when the disk is full they stop"
-        )
+        hint = "long recordings take tens of MB a second at most; when the disk is full they stop"
+        return Check("warning", "disk", text, hint)
     return Check("ok", "disk", text)
 
 
 def _sandbox(path: Path, wrappers: Sequence[Path]) -> Iterator[Check]:
     real = path.resolve()
     if real.name == "snap" or str(path).startswith("/snap/"):
-        yield Check(
-            "error",
-            "sandbox",
-            "this is a snap: its sandbox drops LD_PRELOAD",
-            "snap run --shell, and drawtap inside it; for Vulkan record --layer, if the sandbox shows /tmp and drawtap",
+        hint = (
+            "snap run --shell, and drawtap inside it; for Vulkan record --layer, if the sandbox shows /tmp and drawtap"
         )
+        yield Check("error", "sandbox", "this is a snap: its sandbox drops LD_PRELOAD", hint)
     for script in wrappers:
         text = script.read_bytes()[:65536]
         if b"flatpak run" in text or real.name == "flatpak":
-            yield Check(
-                "error",
-                "sandbox",
-                "this starts a flatpak: its sandbox drops LD_PRELOAD",
-                "flatpak run --command=sh, and drawtap inside; for Vulkan record --layer, if the sandbox shows /tmp",
-            )
+            hint = "flatpak run --command=sh, and drawtap inside; for Vulkan record --layer, if the sandbox shows /tmp"
+            yield Check("error", "sandbox", "this starts a flatpak: its sandbox drops LD_PRELOAD", hint)
     if wrappers:
-        yield Check(
-            "note",
-            "script",
-            f"{wrappers[0].name} runs in {path.name}; what it starts is recorded too",
-            "each process with calls gets a file of its own",
-        )
+        finding = f"{wrappers[0].name} runs in {path.name}; what it starts is recorded too"
+        yield Check("note", "script", finding, "each process with calls gets a file of its own")
 
 
 def _loader(path: Path, elf: Elf) -> Iterator[Check]:
     mode = path.stat().st_mode
     if mode & (stat.S_ISUID | stat.S_ISGID) and os.geteuid() != 0:
-        yield Check(
-            "error",
-            "rights",
-            "setuid or setgid: the dynamic linker ignores LD_PRELOAD",
-            f"record a copy without the bit: cp {path} /tmp/ && drawtap record -o FILE -- /tmp/{path.name}",
-        )
+        hint = f"record a copy without the bit: cp {path} /tmp/ && drawtap record -o FILE -- /tmp/{path.name}"
+        yield Check("error", "rights", "setuid or setgid: the dynamic linker ignores LD_PRELOAD", hint)
     elif mode & (stat.S_ISUID | stat.S_ISGID):
         yield Check("warning", "rights", "setuid or setgid: recorded only while real and effective user are the same")
     if _capabilities(path) and os.geteuid() != 0:
-        yield Check(
-            "error",
-            "rights",
-            "file capabilities: the dynamic linker ignores LD_PRELOAD",
-            f"record a copy without them: cp {path} /tmp/",
-        )
+        hint = f"record a copy without them: cp {path} /tmp/"
+        yield Check("error", "rights", "file capabilities: the dynamic linker ignores LD_PRELOAD", hint)
     if elf.bits != _own_bits():
-        yield Check(
-            "error",
-            "format",
-            f"a {elf.bits}-bit program; the tap here is {_own_bits()}-bit",
-            "take the 64-bit version of the program",
-        )
+        finding = f"a {elf.bits}-bit program; the tap here is {_own_bits()}-bit"
+        yield Check("error", "format", finding, "take the 64-bit version of the program")
     elif elf.machine != _own_machine():
         yield Check("error", "format", f"a program for {elf.machine}; this machine is {_own_machine()}")
     elif elf.interpreter is None:
-        yield Check(
-            "error",
-            "format",
-            "statically linked: there is no dynamic linker that could load the tap",
-            "link it dynamically, at least to the C library and the GL libraries",
-        )
+        hint = "link it dynamically, at least to the C library and the GL libraries"
+        yield Check("error", "format", "statically linked: there is no dynamic linker that could load the tap", hint)
     elif is_musl(elf):
-        yield Check(
-            "error",
-            "format",
-            f"linked to musl ({elf.interpreter}); the tap needs glibc, so the program runs without it",
-            "record a build of the program for glibc",
-        )
+        finding = f"linked to musl ({elf.interpreter}); the tap needs glibc, so the program runs without it"
+        yield Check("error", "format", finding, "record a build of the program for glibc")
     else:
         yield Check("ok", "format", f"{elf.bits}-bit {elf.machine}, dynamically linked")
 
@@ -406,12 +341,8 @@ def _libraries(path: Path, elf: Elf) -> Iterator[Check]:
     elif "libwayland-client.so.0" in linked:
         yield Check("warning", "graphics", "Wayland and no OpenGL: it seems to draw with the CPU")
     else:
-        yield Check(
-            "warning",
-            "graphics",
-            "no sign of OpenGL in the file or its libraries",
-            "it may still load a plug-in that draws; or it starts another program that does",
-        )
+        hint = "it may still load a plug-in that draws; or it starts another program that does"
+        yield Check("warning", "graphics", "no sign of OpenGL in the file or its libraries", hint)
 
 
 def _closure(elf: Elf) -> tuple[dict[str, Path], set[str]]:
