@@ -17,23 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from drawtap.analysis import reduce
 from drawtap.analysis.certificate import source_of
 from drawtap.analysis.missing import Group, Search
-from drawtap.analysis.reduce import (
-    Asked,
-    Budget,
-    Oracle,
-    Outcome,
-    Reducer,
-    Reduction,
-    SameDifference,
-    SameError,
-    SamePixels,
-    Script,
-    ShownImages,
-    Stage,
-    images_in,
-)
 from drawtap.errors import DrawtapError, QueryError, UnavailableError, UsageError
 from drawtap.replay import engine, player
 from drawtap.replay.place import Place, place_of
@@ -68,7 +54,7 @@ class Target:
     images)."""
 
     text: str
-    shown: ShownImages
+    shown: reduce.ShownImages
     roots: tuple[int, ...] = ()
 
 
@@ -93,7 +79,7 @@ def target(
         chosen = calls_of(trace, calls)
         if is_vulkan(trace):
             return Target(f"calls {calls}", _executed_last(trace, chosen), tuple(chosen))
-        return Target(f"calls {calls}", ShownImages(None, chosen.stop - 1), tuple(chosen))
+        return Target(f"calls {calls}", reduce.ShownImages(None, chosen.stop - 1), tuple(chosen))
     if draws is not None:
         return _draws(trace, draws)
     assert time_range is not None
@@ -101,7 +87,7 @@ def target(
 
 
 def _frames(chosen: range, text: str) -> Target:
-    return Target(text, ShownImages(chosen, 0))
+    return Target(text, reduce.ShownImages(chosen, 0))
 
 
 def _draws(trace: Trace, text: str) -> Target:
@@ -109,16 +95,16 @@ def _draws(trace: Trace, text: str) -> Target:
         ran = trace.sql("SELECT seq, submit_seq FROM executed WHERE kind = 'draw' ORDER BY number").fetchall()
         rows = [(int(seq), int(submit)) for seq, submit in ran]
         numbers = numbers_of(text, len(rows), "draw")
-        return Target(f"draws {text}", ShownImages(None, *rows[numbers[-1]]), tuple(rows[i][1] for i in numbers))
+        return Target(f"draws {text}", reduce.ShownImages(None, *rows[numbers[-1]]), tuple(rows[i][1] for i in numbers))
     flagged = [f["name"] for f in trace.table(FunctionRow) if "draw" in f["flags"].split(",")]
     calls = trace.sql("SELECT seq FROM calls WHERE list_contains($names, name) ORDER BY seq", {"names": flagged})
     seqs = [int(seq) for (seq,) in calls]
     chosen = numbers_of(text, len(seqs), "draw")
     wanted = tuple(seqs[i] for i in chosen)
-    return Target(f"draws {text}", ShownImages(None, wanted[-1]), wanted)
+    return Target(f"draws {text}", reduce.ShownImages(None, wanted[-1]), wanted)
 
 
-def _executed_last(trace: Trace, chosen: range) -> ShownImages:
+def _executed_last(trace: Trace, chosen: range) -> reduce.ShownImages:
     """Return the draw of Vulkan whose image is the one after these calls, which may record it alone."""
     at = place_of(trace, chosen[-1])
     if at.draw is None:
@@ -133,7 +119,7 @@ def _executed_last(trace: Trace, chosen: range) -> ShownImages:
             )
         at = Place(int(rows[0][0]), int(rows[0][1]))
     assert at.draw is not None
-    return ShownImages(None, at.draw, at.call)
+    return reduce.ShownImages(None, at.draw, at.call)
 
 
 def _timed(trace: Trace, text: str) -> Target:
@@ -172,7 +158,7 @@ class Cut:
     verified: str
     certificate: Row
     added: tuple[int, ...] = ()
-    reduction: Reduction | None = None
+    reduction: reduce.Reduction | None = None
     seconds: float = 0.0
     equal: bool = True
     written: Row = field(default_factory=dict)
@@ -240,7 +226,7 @@ class Cutter:
         self._on_line = on_line
         self._full: Graph | None = None
         self._said: list[str] = []  # what the search for a cut did, for its certificate
-        self._budget = Budget(_MOST_SECONDS, _MOST_TRIALS)
+        self._budget = reduce.Budget(_MOST_SECONDS, _MOST_TRIALS)
 
     def roots(self, wanted: Target, graph: Graph | None = None) -> list[int]:
         """Return the calls that the target is made of, of frames those that `graph` (None: the usual one) says."""
@@ -261,13 +247,13 @@ class Cutter:
     def cut(self, wanted: Target, output: Path, wish: ExtractOptions) -> Cut:
         """Cut, prove and write. Raises UnavailableError where nothing here can play it and it was to be proved."""
         started = time.monotonic()
-        self._said, self._budget = [], Budget(_MOST_SECONDS, _MOST_TRIALS)
+        self._said, self._budget = [], reduce.Budget(_MOST_SECONDS, _MOST_TRIALS)
         keep = self.needed(wanted)
         before = _end_of(self.trace, wanted)
         added: list[int] = []
         fresh: list[Fresh] = []
         reduction = None
-        stage = Stage(self.trace, wanted.shown, wish.on, stored=self.graph.map_writes)
+        stage = reduce.Stage(self.trace, wanted.shown, wish.on, stored=self.graph.map_writes)
         reference = None
         if wish.verify or (wish.minimize and wish.oracle == "pixels"):
             reference = stage.reference()
@@ -305,9 +291,9 @@ class Cutter:
     # ---- proving -----------------------------------------------------------------------------------------------------
 
     def _proved(
-        self, stage: Stage, reference: Outcome, keep: Calls, wanted: Target
+        self, stage: reduce.Stage, reference: reduce.Outcome, keep: Calls, wanted: Target
     ) -> tuple[Calls, list[Fresh], list[int]]:
-        oracle = SamePixels(stage, reference)
+        oracle = reduce.SamePixels(stage, reference)
         roots = self.roots(wanted)
         crossed = self.graph.crossed(roots)
         if crossed:  # most frames paint over all that was there: then what was there is not needed
@@ -324,7 +310,7 @@ class Cutter:
         return keep, [], added
 
     def _painted_over(
-        self, oracle: Oracle, wanted: Target, keep: Calls, crossed: Sequence[int]
+        self, oracle: reduce.Oracle, wanted: Target, keep: Calls, crossed: Sequence[int]
     ) -> tuple[Calls, list[Fresh]]:
         """Find which contents are painted over wholly, and from which frame on at the latest, one by one."""
         fresh: list[Fresh] = []
@@ -345,7 +331,7 @@ class Cutter:
         return keep, fresh
 
     def _painted_from(
-        self, oracle: Oracle, wanted: Target, keep: Calls, fresh: list[Fresh], content: int
+        self, oracle: reduce.Oracle, wanted: Target, keep: Calls, fresh: list[Fresh], content: int
     ) -> tuple[Calls, list[Fresh]]:
         # The last frame at whose beginning nothing of the content is needed: it holds for the first of them.
         end = _end_of(self.trace, wanted)
@@ -365,7 +351,7 @@ class Cutter:
         return self.needed(wanted, guess), guess
 
     def _repaired(
-        self, stage: Stage, oracle: Oracle, reference: Outcome, keep: Calls, wanted: Target
+        self, stage: reduce.Stage, oracle: reduce.Oracle, reference: reduce.Outcome, keep: Calls, wanted: Target
     ) -> tuple[Calls, list[int]]:
         if stage.play(None) != reference:
             raise DrawtapError(
@@ -380,7 +366,7 @@ class Cutter:
             self._said.append("values that were set again turned out to be needed")
         else:
             # On the way to the missing call others stand without what they need: only the images count there.
-            for wished in (SamePixels(stage, reference, clean=False), oracle):
+            for wished in (reduce.SamePixels(stage, reference, clean=False), oracle):
                 if not wished.holds(wider):
                     wider = self._searched(wished, wider, wanted)
             if not oracle.holds(wider):
@@ -389,7 +375,7 @@ class Cutter:
         self._on_line(self._said[-1])
         return wider, [int(seq) for seq in np.flatnonzero(wider & ~keep)]
 
-    def _searched(self, images: Oracle, keep: Calls, wanted: Target) -> Calls:
+    def _searched(self, images: reduce.Oracle, keep: Calls, wanted: Target) -> Calls:
         full = self._full
         assert full is not None
         groups = self._groups(keep, wanted)
@@ -458,14 +444,14 @@ class Cutter:
 
     def _minimized(
         self,
-        stage: Stage,
-        reference: Outcome | None,
+        stage: reduce.Stage,
+        reference: reduce.Outcome | None,
         keep: Calls,
         wanted: Target,
         wish: ExtractOptions,
         *,
         fresh: Sequence[Fresh],
-    ) -> tuple[Calls, Reduction]:
+    ) -> tuple[Calls, reduce.Reduction]:
         def written(calls: Calls, path: Path) -> None:
             write([self.graph.part(self.trace, calls, images=np.ones_like(calls))], path)
 
@@ -488,8 +474,8 @@ class Cutter:
             everything = np.flatnonzero(now & ~removed)
             return now & self.graph.closure(everything.astype(np.uint64), removed) & ~removed
 
-        budget = Budget(wish.seconds)
-        reducer = Reducer(keep, without, oracle, budget=budget, on_line=self._on_line)
+        budget = reduce.Budget(wish.seconds)
+        reducer = reduce.Reducer(keep, without, oracle, budget=budget, on_line=self._on_line)
         units = [unit for unit in self._units(keep) if not fixed.intersection(unit)]
         flags = graphs.DRAWS | graphs.COPIES
         # Calls that only a draw needs go with the draw: without them first, the rest is less.
@@ -527,45 +513,48 @@ class Cutter:
 
 
 def oracle_of(
-    stage: Stage, reference: Outcome | None, wish: ExtractOptions, written: Callable[[Calls, Path], object]
-) -> tuple[Oracle, bool]:
+    stage: reduce.Stage,
+    reference: reduce.Outcome | None,
+    wish: ExtractOptions,
+    written: Callable[[Calls, Path], object],
+) -> tuple[reduce.Oracle, bool]:
     """Return what must stay true, and whether that is something else than the pixels.
 
     `written` writes the trace with some of its calls. Raises QueryError or UsageError where there is no such property.
     """
     if wish.ask is not None:
-        return Asked(wish.oracle, wish.ask, written), True
+        return reduce.Asked(wish.oracle, wish.ask, written), True
     if wish.oracle == "pixels":
         assert reference is not None
-        return SamePixels(stage, reference), False
+        return reduce.SamePixels(stage, reference), False
     if wish.oracle == "gl-error":
         errors = sorted(stage.errors(None))
         if not errors:
             raise QueryError("no call of the recording raises a GL error here", hint="--oracle pixels")
-        return SameError(stage, errors[0]), True
+        return reduce.SameError(stage, errors[0]), True
     if wish.oracle.startswith("engines="):
         names = wish.oracle.removeprefix("engines=").split(",")
         if len(names) != 2:
             raise UsageError("two engines have to be named", hint="--oracle engines=llvmpipe,softpipe")
-        one, other = (Stage(stage.trace, stage.shown, name.strip(), stored=stage.stored) for name in names)
-        return SameDifference(one, other), True
-    return Script(wish.oracle, written), True
+        one, other = (reduce.Stage(stage.trace, stage.shown, name.strip(), stored=stage.stored) for name in names)
+        return reduce.SameDifference(one, other), True
+    return reduce.Script(wish.oracle, written), True
 
 
 # ---- the certificate -------------------------------------------------------------------------------------------------
 
 
 def certificate_for(
-    stage: Stage,
+    stage: reduce.Stage,
     wanted: Target,
     wish: ExtractOptions,
     keep: Calls,
     *,
     before: int,
-    reference: Outcome | None,
+    reference: reduce.Outcome | None,
     added: Sequence[int] = (),
     said: Sequence[str] = (),
-    reduction: Reduction | None = None,
+    reduction: reduce.Reduction | None = None,
 ) -> Row:
     """Return the certificate of a cut: its target, the kept ones of `before` calls, and the proof.
 
@@ -600,9 +589,9 @@ def certificate_for(
     return certificate
 
 
-def proof_of(trace: Trace, output: Path, shown: ShownImages, on: str, reference: Outcome) -> Row:
+def proof_of(trace: Trace, output: Path, shown: reduce.ShownImages, on: str, reference: reduce.Outcome) -> Row:
     """Return what a file with a cut shows, held against the images of the whole recording and of the program."""
-    images = images_in(output, trace, shown, on)
+    images = reduce.images_in(output, trace, shown, on)
     compared, different = _recorded_images(output, on)
     return {
         "equal": images == reference.images,
@@ -615,13 +604,13 @@ def proof_of(trace: Trace, output: Path, shown: ShownImages, on: str, reference:
     }
 
 
-def _named(shown: ShownImages) -> Row:
+def _named(shown: reduce.ShownImages) -> Row:
     if shown.frames is not None:
         return {"frames": list(shown.frames)}
     return {"call": shown.call} | ({} if shown.submit is None else {"submit": shown.submit})
 
 
-def whole_images(trace: Trace, shown: ShownImages) -> Calls:
+def whole_images(trace: Trace, shown: reduce.ShownImages) -> Calls:
     """Return the calls whose image is the program's: other frames, and what waits in between, lack draws."""
     images = np.zeros(trace.core.count(), np.bool_)
     if shown.frames is not None:

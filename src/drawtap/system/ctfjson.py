@@ -9,43 +9,26 @@ import json
 from collections.abc import Iterator, Mapping
 
 from drawtap.errors import InputError
-from drawtap.system.ctftypes import (
-    SCOPES,
-    Array,
-    ClockClass,
-    EventClass,
-    Integer,
-    Metadata,
-    Option,
-    Real,
-    Reference,
-    StreamClass,
-    String,
-    Structure,
-    Text,
-    Type,
-    Variant,
-    VarInteger,
-)
+from drawtap.system import ctftypes
 
 _Object = dict[str, object]
 _DEEPEST = 48
 _UNITS = {"utf-8": 1, "utf-16be": 2, "utf-16le": 2, "utf-32be": 4, "utf-32le": 4}
 
 
-def parse(text: str) -> Metadata:
+def parse(text: str) -> ctftypes.Metadata:
     """Return what the fragments describe. Raises InputError that names the broken one."""
     return _Reader().read(text)
 
 
 class _Reader:
     def __init__(self) -> None:
-        self._aliases: dict[str, Type] = {}
-        self._metadata = Metadata(2)
+        self._aliases: dict[str, ctftypes.Type] = {}
+        self._metadata = ctftypes.Metadata(2)
         self._where = ""
         self._depth = 0
 
-    def read(self, text: str) -> Metadata:
+    def read(self, text: str) -> ctftypes.Metadata:
         for number, fragment in enumerate(_fragments(text), 1):
             kind = str(fragment.get("type"))
             self._where = f"metadata, fragment {number} ({kind})"
@@ -91,7 +74,7 @@ class _Reader:
             seconds, cycles = _int(offset.get("seconds"), 0), _int(offset.get("cycles"), 0)
         origin = said.get("origin")
         uid = said.get("uid") or said.get("uuid")
-        self._metadata.clocks[name] = ClockClass(
+        self._metadata.clocks[name] = ctftypes.ClockClass(
             _text(said.get("name")) or name,
             frequency,
             seconds * 1_000_000_000 + cycles * 1_000_000_000 // frequency,
@@ -101,7 +84,7 @@ class _Reader:
         )
 
     def _stream(self, said: _Object) -> None:
-        stream = StreamClass(_int(said.get("id"), 0))
+        stream = ctftypes.StreamClass(_int(said.get("id"), 0))
         stream.packet_context = self._scope(said.get("packet-context-field-class"))
         stream.event_header = self._scope(said.get("event-record-header-field-class"))
         stream.event_context = self._scope(said.get("event-record-common-context-field-class"))
@@ -109,7 +92,7 @@ class _Reader:
         self._metadata.streams[stream.id] = stream
 
     def _event(self, said: _Object) -> None:
-        event = EventClass(_int(said.get("id"), 0), _text(said.get("name")) or "")
+        event = ctftypes.EventClass(_int(said.get("id"), 0), _text(said.get("name")) or "")
         event.name = event.name or f"event_{event.id}"
         event.context = self._scope(said.get("specific-context-field-class"))
         event.payload = self._scope(said.get("payload-field-class"))
@@ -118,17 +101,17 @@ class _Reader:
             raise self._fail(f"there is no data stream class {stream}")
         self._metadata.streams[stream].events[event.id] = event
 
-    def _scope(self, said: object) -> Structure | None:
+    def _scope(self, said: object) -> ctftypes.Structure | None:
         if said is None:
             return None
         made = self._type(said)
-        if not isinstance(made, Structure):
+        if not isinstance(made, ctftypes.Structure):
             raise self._fail("expected a structure")
         return made
 
     # ---- field classes -----------------------------------------------------------------------------------------
 
-    def _type(self, said: object) -> Type:
+    def _type(self, said: object) -> ctftypes.Type:
         self._depth += 1
         try:
             if self._depth > _DEEPEST:
@@ -143,33 +126,33 @@ class _Reader:
         finally:
             self._depth -= 1
 
-    def _object(self, kind: str, said: _Object) -> Type:
+    def _object(self, kind: str, said: _Object) -> ctftypes.Type:
         if kind.startswith("fixed-length-"):
             return self._fixed(kind.removeprefix("fixed-length-"), said)
         if kind in ("variable-length-unsigned-integer", "variable-length-signed-integer"):
-            return VarInteger("-signed-" in kind, self._labels(said), _roles(said))
+            return ctftypes.VarInteger("-signed-" in kind, self._labels(said), _roles(said))
         unit, big = self._encoding(said)
         if kind == "null-terminated-string":
-            return String(unit, big)
+            return ctftypes.String(unit, big)
         if kind in ("static-length-string", "dynamic-length-string"):
-            return Text(self._length(said), unit, big)
+            return ctftypes.Text(self._length(said), unit, big)
         if kind in ("static-length-blob", "dynamic-length-blob"):
-            return Text(self._length(said), 0)
+            return ctftypes.Text(self._length(said), 0)
         if kind in ("static-length-array", "dynamic-length-array"):
-            return Array(
+            return ctftypes.Array(
                 self._type(said.get("element-field-class")), self._length(said), _align(said, "minimum-alignment")
             )
         if kind == "structure":
             fields = _list(said.get("member-classes"))
             members = tuple((str(m.get("name")), self._type(m.get("field-class"))) for m in fields)
-            return Structure(members, _align(said, "minimum-alignment"))
+            return ctftypes.Structure(members, _align(said, "minimum-alignment"))
         if kind == "optional":
             return self._optional(said)
         if kind == "variant":
             return self._variant(said)
         raise self._fail(f"unknown field class {kind!r}")
 
-    def _fixed(self, kind: str, said: _Object) -> Type:
+    def _fixed(self, kind: str, said: _Object) -> ctftypes.Type:
         size = _int(said.get("length"), 0)
         if not 0 < size <= 64:
             raise self._fail(f"a field of {size} bits")
@@ -177,10 +160,10 @@ class _Reader:
         if kind == "floating-point-number":
             if size not in (32, 64):
                 raise self._fail(f"a floating-point number of {size} bits")
-            return Real(size, align, big)
+            return ctftypes.Real(size, align, big)
         order = said.get("bit-order")
         other = order is not None and (order == "first-to-last") == big
-        return Integer(
+        return ctftypes.Integer(
             size,
             align,
             kind.startswith("signed"),
@@ -212,7 +195,7 @@ class _Reader:
             raise self._fail(f"text in the unknown encoding {name!r}")
         return _UNITS[name], name.endswith("be")
 
-    def _length(self, said: _Object) -> int | Reference:
+    def _length(self, said: _Object) -> int | ctftypes.Reference:
         if "length-field-location" in said:
             return self._reference(said["length-field-location"])
         length = _int(said.get("length"), -1)
@@ -220,30 +203,32 @@ class _Reader:
             raise self._fail("a length is missing")
         return length
 
-    def _reference(self, said: object) -> Reference:
+    def _reference(self, said: object) -> ctftypes.Reference:
         origin, path = "", said
         if isinstance(said, dict):
             origin, path = str(said.get("origin", "")), said.get("path")
-        if isinstance(path, list) and path and path[0] in SCOPES and not origin:
+        if isinstance(path, list) and path and path[0] in ctftypes.SCOPES and not origin:
             origin, path = str(path[0]), path[1:]
-        if not isinstance(path, list) or not path or (origin and origin not in SCOPES):
+        if not isinstance(path, list) or not path or (origin and origin not in ctftypes.SCOPES):
             raise self._fail("where a length or a selector stands cannot be read")
-        return Reference(tuple(None if p is None else str(p) for p in path), origin)
+        return ctftypes.Reference(tuple(None if p is None else str(p) for p in path), origin)
 
-    def _optional(self, said: _Object) -> Type:
+    def _optional(self, said: _Object) -> ctftypes.Type:
         ranges = self._ranges(said.get("selector-field-ranges"))
         tag = self._reference(said.get("selector-field-location"))
         # Without ranges the selector is a boolean.
-        option = Option("", self._type(said.get("field-class")), ranges or ((1, (1 << 63) - 1), (-(1 << 63), -1)))
-        return Variant(tag, (option,), optional=True)
+        option = ctftypes.Option(
+            "", self._type(said.get("field-class")), ranges or ((1, (1 << 63) - 1), (-(1 << 63), -1))
+        )
+        return ctftypes.Variant(tag, (option,), optional=True)
 
-    def _variant(self, said: _Object) -> Type:
+    def _variant(self, said: _Object) -> ctftypes.Type:
         options = []
         for number, option in enumerate(_list(said.get("options"))):
             name = _text(option.get("name")) or f"option_{number}"
             ranges = self._ranges(option.get("selector-field-ranges"))
-            options.append(Option(name, self._type(option.get("field-class")), ranges))
-        return Variant(self._reference(said.get("selector-field-location")), tuple(options))
+            options.append(ctftypes.Option(name, self._type(option.get("field-class")), ranges))
+        return ctftypes.Variant(self._reference(said.get("selector-field-location")), tuple(options))
 
 
 def _fragments(text: str) -> Iterator[_Object]:

@@ -10,22 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from drawtap.errors import InputError
-from drawtap.system.ctftypes import (
-    Array,
-    ClockClass,
-    EventClass,
-    Integer,
-    Metadata,
-    Option,
-    Real,
-    Reference,
-    StreamClass,
-    String,
-    Structure,
-    Text,
-    Type,
-    Variant,
-)
+from drawtap.system import ctftypes
 
 _DEEPEST = 48
 _TOKEN = re.compile(
@@ -55,7 +40,7 @@ class _Token:
     line: int
 
 
-def parse(text: str) -> Metadata:
+def parse(text: str) -> ctftypes.Metadata:
     """Return what TSDL text describes. Raises InputError with the line where it is broken."""
     return _Parser(text).metadata()
 
@@ -79,9 +64,9 @@ class _Scope:
     """Types by name, as far as they are visible."""
 
     outer: _Scope | None = None
-    names: dict[str, Type] = field(default_factory=dict)
+    names: dict[str, ctftypes.Type] = field(default_factory=dict)
 
-    def find(self, name: str) -> Type | None:
+    def find(self, name: str) -> ctftypes.Type | None:
         scope: _Scope | None = self
         while scope is not None:
             if name in scope.names:
@@ -96,7 +81,7 @@ class _Parser:
         self._at = 0
         self._scope = _Scope()
         self._depth = 0
-        self._metadata = Metadata(1)
+        self._metadata = ctftypes.Metadata(1)
         self._order()
 
     def _order(self) -> None:
@@ -144,7 +129,7 @@ class _Parser:
 
     # ---- blocks ------------------------------------------------------------------------------------------------
 
-    def metadata(self) -> Metadata:
+    def metadata(self) -> ctftypes.Metadata:
         while self._now.kind != "end":
             self._top()
         return self._metadata
@@ -237,7 +222,7 @@ class _Parser:
         if frequency <= 0:
             self._fail("a clock has no frequency")
         seconds, cycles = _int(said.get("offset_s"), 0), _int(said.get("offset"), 0)
-        self._metadata.clocks[name] = ClockClass(
+        self._metadata.clocks[name] = ctftypes.ClockClass(
             name,
             frequency,
             seconds * 1_000_000_000 + cycles * 1_000_000_000 // frequency,
@@ -248,7 +233,7 @@ class _Parser:
 
     def _stream(self) -> None:
         with_scope = self._enter()
-        stream = StreamClass()
+        stream = ctftypes.StreamClass()
         for name, value in self._block():
             if name == "id":
                 stream.id = _int(value, 0)
@@ -266,7 +251,7 @@ class _Parser:
 
     def _event(self) -> None:
         with_scope = self._enter()
-        event, stream_id = EventClass(0, ""), 0
+        event, stream_id = ctftypes.EventClass(0, ""), 0
         for name, value in self._block():
             if name == "id":
                 event.id = _int(value, 0)
@@ -280,14 +265,14 @@ class _Parser:
                 event.payload = self._structure(value)
         self._leave(with_scope)
         event.name = event.name or f"event_{event.id}"
-        self._metadata.streams.setdefault(stream_id, StreamClass(stream_id)).events[event.id] = event
+        self._metadata.streams.setdefault(stream_id, ctftypes.StreamClass(stream_id)).events[event.id] = event
 
     def _callsite(self) -> None:
         for _ in self._block():
             pass
 
-    def _structure(self, value: object) -> Structure:
-        if not isinstance(value, Structure):
+    def _structure(self, value: object) -> ctftypes.Structure:
+        if not isinstance(value, ctftypes.Structure):
             self._fail("expected a struct")
             raise AssertionError
         return value
@@ -323,14 +308,14 @@ class _Parser:
             self._type()
         self._accept(";")
 
-    def _type_reference(self) -> Type:
+    def _type_reference(self) -> ctftypes.Type:
         kind = self._type()
         # C's declarators without a name: struct {...}, an alias, an alias with [n] behind.
         while self._is("["):
             kind = self._array(kind)
         return kind
 
-    def _type(self) -> Type:
+    def _type(self) -> ctftypes.Type:
         word = self._now.text
         if self._now.kind != "word":
             self._fail(f"expected a type and found {word!r}")
@@ -346,10 +331,10 @@ class _Parser:
             return self._plain()
         if word == "string":
             self._next()
-            return String()
+            return ctftypes.String()
         return self._alias()
 
-    def _plain(self) -> Type:
+    def _plain(self) -> ctftypes.Type:
         word = self._next().text
         said: dict[str, object] = {}
         if self._is("{"):
@@ -357,18 +342,18 @@ class _Parser:
                 said[name] = value
         big = self._big(said)
         if word == "string":
-            return String()
+            return ctftypes.String()
         if word == "floating_point":
             size = _int(said.get("exp_dig"), 8) + _int(said.get("mant_dig"), 24)
             if size not in (32, 64):
                 self._fail(f"a floating-point number of {size} bits")
-            return Real(size, self._alignment(said, size), big)
+            return ctftypes.Real(size, self._alignment(said, size), big)
         size = _int(said.get("size"), 0)
         if not 0 < size <= 64:
             self._fail(f"an integer of {size} bits")
         clock = str(said.get("map", ""))
         match = re.fullmatch(r"clock\.(\w+)\.value", clock)
-        return Integer(
+        return ctftypes.Integer(
             size,
             self._alignment(said, size),
             str(said.get("signed", "0")).lower() in ("1", "true"),
@@ -387,7 +372,7 @@ class _Parser:
             self._fail(f"an alignment of {align} bits")
         return align
 
-    def _alias(self) -> Type:
+    def _alias(self) -> ctftypes.Type:
         words: list[str] = []
         while self._now.kind == "word":
             # The last word of a field is its name: a longer alias wins only where it is known.
@@ -408,14 +393,14 @@ class _Parser:
             raise AssertionError
         return alias
 
-    def _struct(self) -> Type:
+    def _struct(self) -> ctftypes.Type:
         self._expect("struct")
         name = self._word() if self._now.kind == "word" and not self._is("align") else ""
         if not self._is("{"):
             return self._tagged(f"struct {name}")
         before = self._enter()
         self._expect("{")
-        fields: list[tuple[str, Type]] = []
+        fields: list[tuple[str, ctftypes.Type]] = []
         while not self._accept("}"):
             if self._now.kind == "end":
                 self._fail("a struct has no end")
@@ -428,12 +413,12 @@ class _Parser:
             self._expect(")")
             if align < 1 or align & (align - 1) or align > 128:
                 self._fail(f"an alignment of {align} bits")
-        made = Structure(tuple(fields), align)
+        made = ctftypes.Structure(tuple(fields), align)
         if name:
             self._scope.names[f"struct {name}"] = made
         return made
 
-    def _fields(self) -> list[tuple[str, Type]]:
+    def _fields(self) -> list[tuple[str, ctftypes.Type]]:
         if self._is("typealias") or self._is("typedef"):
             self._declaration()
             return []
@@ -449,7 +434,7 @@ class _Parser:
         self._expect(";")
         return fields_
 
-    def _declarator(self, kind: Type) -> tuple[str, Type]:
+    def _declarator(self, kind: ctftypes.Type) -> tuple[str, ctftypes.Type]:
         while self._accept("*") or self._accept("const"):
             pass
         name = self._word()
@@ -460,63 +445,63 @@ class _Parser:
             kind = _array_of(kind, length)
         return name, kind
 
-    def _array(self, kind: Type) -> Type:
+    def _array(self, kind: ctftypes.Type) -> ctftypes.Type:
         return _array_of(kind, self._length())
 
-    def _length(self) -> int | Reference:
+    def _length(self) -> int | ctftypes.Reference:
         self._expect("[")
         length = self._number() if self._now.kind == "number" else self._reference()
         self._expect("]")
         return length
 
-    def _reference(self) -> Reference:
+    def _reference(self) -> ctftypes.Reference:
         path = self._path().split(".")
         for words, origin in _ORIGINS.items():
             if tuple(path[: len(words)]) == words and len(path) > len(words):
-                return Reference(tuple(path[len(words) :]), origin)
-        return Reference(tuple(path))
+                return ctftypes.Reference(tuple(path[len(words) :]), origin)
+        return ctftypes.Reference(tuple(path))
 
-    def _tagged(self, name: str) -> Type:
+    def _tagged(self, name: str) -> ctftypes.Type:
         tagged = self._scope.find(name)
         if tagged is None:
             self._fail(f"there is no type {name!r}")
             raise AssertionError
         return tagged
 
-    def _variant(self) -> Type:
+    def _variant(self) -> ctftypes.Type:
         self._expect("variant")
         name = self._word() if self._now.kind == "word" else ""
-        tag = Reference(())
+        tag = ctftypes.Reference(())
         if self._accept("<"):
             tag = self._reference()
             self._expect(">")
         if not self._is("{"):
             tagged = self._tagged(f"variant {name}")
-            return replace(tagged, tag=tag) if isinstance(tagged, Variant) and tag.path else tagged
+            return replace(tagged, tag=tag) if isinstance(tagged, ctftypes.Variant) and tag.path else tagged
         before = self._enter()
         self._expect("{")
-        options: list[Option] = []
+        options: list[ctftypes.Option] = []
         while not self._accept("}"):
             if self._now.kind == "end":
                 self._fail("a variant has no end")
-            options += [Option(n, t) for n, t in self._fields()]
+            options += [ctftypes.Option(n, t) for n, t in self._fields()]
         self._leave(before)
-        made = Variant(tag, tuple(options))
+        made = ctftypes.Variant(tag, tuple(options))
         if name:
             self._scope.names[f"variant {name}"] = made
         return made
 
-    def _enum(self) -> Type:
+    def _enum(self) -> ctftypes.Type:
         self._expect("enum")
         name = self._word() if self._now.kind == "word" else ""
-        base: Type | None = None
+        base: ctftypes.Type | None = None
         if self._accept(":"):
             base = self._type()
         if not self._is("{"):
             return self._tagged(f"enum {name}")
         if base is None:
             base = self._scope.find("int")
-        if not isinstance(base, Integer):
+        if not isinstance(base, ctftypes.Integer):
             self._fail("an enum stands on no integer")
             raise AssertionError
         made = replace(base, labels=tuple(self._labels()))
@@ -540,10 +525,10 @@ class _Parser:
                 self._fail("expected ',' between the labels of an enum")
 
 
-def _array_of(kind: Type, length: int | Reference) -> Type:
-    if isinstance(kind, Integer) and kind.size == 8 and kind.text and kind.align in (1, 2, 4, 8):
-        return Text(length)
-    return Array(kind, length)
+def _array_of(kind: ctftypes.Type, length: int | ctftypes.Reference) -> ctftypes.Type:
+    if isinstance(kind, ctftypes.Integer) and kind.size == 8 and kind.text and kind.align in (1, 2, 4, 8):
+        return ctftypes.Text(length)
+    return ctftypes.Array(kind, length)
 
 
 def _int(value: object, default: int) -> int:

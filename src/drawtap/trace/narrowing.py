@@ -7,22 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from drawtap.trace import query_tree
 from drawtap.trace.core import Column
-from drawtap.trace.query_tree import (
-    Node,
-    arguments,
-    as_list,
-    compared,
-    conjuncts,
-    integer,
-    is_integer,
-    is_number,
-    keep_order,
-    one_less,
-    own_neighbours,
-    text_of,
-    walk_queries,
-)
 
 _CATALOG = re.compile(r"^(duckdb_|pragma_|sqlite_|information_schema)", re.IGNORECASE)
 
@@ -33,7 +19,7 @@ class Use:
 
     table: str
     alias: str
-    node: Node | None = None
+    node: query_tree.Node | None = None
     of: str = ""  # the schema of another open recording: `b.calls`
     columns: set[str] = field(default_factory=set)  # lower case
     star: bool = False
@@ -82,12 +68,12 @@ class Scope:
     def _of(self, use: Use) -> Names:
         return self._names.others[use.of] if use.of else self._names
 
-    def read(self, tree: Node) -> None:
+    def read(self, tree: query_tree.Node) -> None:
         """Find all that the statements of `tree` use; columns of enumerants are renamed in it."""
         for statement in tree["statements"]:
             self._query(statement["node"], outer=[], ctes=frozenset())
 
-    def _query(self, node: Node, *, outer: list[Use], ctes: frozenset[str]) -> None:
+    def _query(self, node: query_tree.Node, *, outer: list[Use], ctes: frozenset[str]) -> None:
         """A SELECT, set operation or CTE node: its own tables are visible to everything inside."""
         ctes = self._with(node, outer=outer, ctes=ctes)
         own: list[Use] = []
@@ -98,39 +84,37 @@ class Scope:
         rest = {key: value for key, value in node.items() if key not in ("from_table", "cte_map")}
         if node.get("type") == "SELECT_NODE":
             if len(own) == 1 and own[0].node is source and not outer and self._in_order(own[0]):
-                keep_order(node, "seq")
+                query_tree.keep_order(node, "seq")
             self._predicates(node.get("where_clause"), own)
             self._expressions(rest, own, visible, ctes)
             return
         for key in ("left", "right", "child", "query", "children"):  # set operations, CTE nodes
-            for child in as_list(rest.get(key)):
+            for child in query_tree.as_list(rest.get(key)):
                 if isinstance(child, dict) and "type" in child:
                     self._query(child, outer=outer, ctes=ctes)
         self._expressions({"modifiers": rest.get("modifiers")}, own, visible, ctes)
 
-    def _with(self, node: Node, *, outer: list[Use], ctes: frozenset[str]) -> frozenset[str]:
+    def _with(self, node: query_tree.Node, *, outer: list[Use], ctes: frozenset[str]) -> frozenset[str]:
         entries = (node.get("cte_map") or {}).get("map") or []
         names = [str(entry["key"]).lower() for entry in entries]
-        if node.get("type") == "CTE_NODE" and node.get("cte_name"):
-            names.append(str(node["cte_name"]).lower())
-        if node.get("type") == "RECURSIVE_CTE_NODE" and node.get("cte_name"):
+        if node.get("type") in ("CTE_NODE", "RECURSIVE_CTE_NODE") and node.get("cte_name"):
             names.append(str(node["cte_name"]).lower())
         if names:
             self.has_ctes = True
         known = ctes
         for entry in entries:
             known = known | {str(entry["key"]).lower()}  # itself too: it may be recursive
-            for inner in walk_queries(entry.get("value")):
+            for inner in query_tree.walk_queries(entry.get("value")):
                 self._query(inner, outer=outer, ctes=known)
         return known | frozenset(names)
 
-    def _source(self, source: Node, own: list[Use], *, outer: list[Use], ctes: frozenset[str]) -> None:
+    def _source(self, source: query_tree.Node, own: list[Use], *, outer: list[Use], ctes: frozenset[str]) -> None:
         kind = source.get("type")
         if kind == "BASE_TABLE":
             self._table(source, own, ctes)
             return
         if kind == "SUBQUERY":
-            for inner in walk_queries(source.get("subquery")):
+            for inner in query_tree.walk_queries(source.get("subquery")):
                 self._query(inner, outer=outer + own, ctes=ctes)
             return
         for key in ("left", "right", "source"):
@@ -147,7 +131,7 @@ class Scope:
         rest = {k: v for k, v in source.items() if k not in ("left", "right", "source")}
         self._expressions(rest, own, own + outer, ctes)
 
-    def _table(self, source: Node, own: list[Use], ctes: frozenset[str]) -> None:
+    def _table(self, source: query_tree.Node, own: list[Use], ctes: frozenset[str]) -> None:
         name = str(source.get("table_name", ""))
         schema = str(source.get("schema_name") or "")
         of = schema if schema in self._names.others else ""
@@ -195,13 +179,13 @@ class Scope:
             self._enumerants(part, visible)
             _compare_states(part, visible)
         if kind == "SUBQUERY":
-            for inner in walk_queries(part.get("subquery")):
+            for inner in query_tree.walk_queries(part.get("subquery")):
                 self._query(inner, outer=visible, ctes=ctes)
             self._expressions(part.get("child"), own, visible, ctes)
             return
         for key, value in part.items():
             if isinstance(value, dict) and "node" in value and isinstance(value["node"], dict):
-                for inner in walk_queries(value):
+                for inner in query_tree.walk_queries(value):
                     self._query(inner, outer=visible, ctes=ctes)
             elif key != "column_names":
                 self._expressions(value, own, visible, ctes)
@@ -240,14 +224,14 @@ class Scope:
 
     # ---- enumerants --------------------------------------------------------------------------------------
 
-    def _enumerants(self, node: Node, visible: list[Use]) -> None:
+    def _enumerants(self, node: query_tree.Node, visible: list[Use]) -> None:
         """`mode = 4`, `4 < mode`, `mode IN (4, 5)`, `mode BETWEEN 1 AND 4`: use the column with the numbers.
 
         `mode = lag(mode) OVER w`: numbers are equal where names are, and take less time.
         """
-        columns, others = compared(node)
-        if not others or not all(is_integer(p) for p in others):
-            columns = own_neighbours(node)
+        columns, others = query_tree.compared(node)
+        if not others or not all(query_tree.is_integer(p) for p in others):
+            columns = query_tree.own_neighbours(node)
         for column in columns:
             names = column["column_names"]
             for use in visible:
@@ -269,22 +253,22 @@ class Scope:
         """Conditions that every row must meet narrow what is decoded. DuckDB still checks them."""
         targets = [use for use in own if not self._of(use).is_small(use.table)]
         states = [use for use in own if use.table == "state"]
-        for condition in conjuncts(where):
+        for condition in query_tree.conjuncts(where):
             for use in targets:
                 self._narrow(condition, use, alone=len(own) == 1)
             for use in states:
                 self._narrow_state(condition, use, alone=len(own) == 1)
 
-    def _narrow_state(self, node: Node, use: Use, *, alone: bool) -> None:
+    def _narrow_state(self, node: query_tree.Node, use: Use, *, alone: bool) -> None:
         """`path = ...`, `path LIKE 'x%'`, `starts_with(path, ...)`, `path IN (...)`, `begin_seq <= n`, `end_seq > n`,
         `n BETWEEN begin_seq AND end_seq - 1`."""
         kind = str(node.get("type"))
         if node.get("class") == "BETWEEN":
-            value = integer(node.get("input"))
+            value = query_tree.integer(node.get("input"))
             if value is not None and kind == "COMPARE_BETWEEN":
                 if _column(node.get("lower"), use, alone=alone) == "begin_seq":
                     _limit(use, "seq", 0, value + 1)
-                if _column(one_less(node.get("upper")), use, alone=alone) == "end_seq":
+                if _column(query_tree.one_less(node.get("upper")), use, alone=alone) == "end_seq":
                     _limit(use, "seq", value, None)
             return
         if node.get("class") in ("FUNCTION", "OPERATOR"):
@@ -298,7 +282,7 @@ class Scope:
         column = _column(left, use, alone=alone)
         if column is None:
             column, right, kind = _column(right, use, alone=alone), left, _MIRRORED.get(kind, kind)
-        text, value = text_of(right), integer(right)
+        text, value = query_tree.text_of(right), query_tree.integer(right)
         if column == "path" and kind == "COMPARE_EQUAL" and text is not None and "*" not in text:
             use.path = text
         elif column == "begin_seq" and value is not None and kind in ("COMPARE_LESSTHAN", "COMPARE_LESSTHANOREQUALTO"):
@@ -306,12 +290,12 @@ class Scope:
         elif column == "end_seq" and value is not None and kind.startswith("COMPARE_GREATERTHAN"):
             _limit(use, "seq", value - (kind == "COMPARE_GREATERTHANOREQUALTO"), None)
 
-    def _path_pattern(self, node: Node, use: Use, *, alone: bool) -> str | None:
+    def _path_pattern(self, node: query_tree.Node, use: Use, *, alone: bool) -> str | None:
         """Return the pattern for `dt_state_table` that misses no path allowed by a condition."""
-        name, parts = str(node.get("function_name")), arguments(node)
+        name, parts = str(node.get("function_name")), query_tree.arguments(node)
         if len(parts) < 2 or _column(parts[0], use, alone=alone) != "path":
             return None
-        texts = [text_of(part) for part in parts[1:]]
+        texts = [query_tree.text_of(part) for part in parts[1:]]
         known = [text for text in texts if text is not None]
         if len(known) < len(texts):
             return None
@@ -321,21 +305,21 @@ class Scope:
             return known[0] + "*"
         return _common_beginning(known) + "*" if node.get("type") == "COMPARE_IN" else None
 
-    def _narrow(self, node: Node, use: Use, *, alone: bool) -> None:
+    def _narrow(self, node: query_tree.Node, use: Use, *, alone: bool) -> None:
         kind, cls = str(node.get("type")), node.get("class")
         if cls == "BETWEEN":
             if kind != "COMPARE_BETWEEN":
                 return
             column = self._bounded(node.get("input"), use, alone=alone)
-            low, high = integer(node.get("lower")), integer(node.get("upper"))
+            low, high = query_tree.integer(node.get("lower")), query_tree.integer(node.get("upper"))
             if column and low is not None and high is not None:
                 _limit(use, column, low, high + 1)
             return
         if cls != "COMPARISON":
             return
-        column, value = self._bounded(node.get("left"), use, alone=alone), integer(node.get("right"))
+        column, value = self._bounded(node.get("left"), use, alone=alone), query_tree.integer(node.get("right"))
         if column is None:
-            column, value = self._bounded(node.get("right"), use, alone=alone), integer(node.get("left"))
+            column, value = self._bounded(node.get("right"), use, alone=alone), query_tree.integer(node.get("left"))
             kind = _MIRRORED.get(kind, kind)
         if column is None or value is None:
             return
@@ -351,18 +335,13 @@ class Scope:
             _limit(use, column, value, None)
 
     def _bounded(self, node: object, use: Use, *, alone: bool) -> str | None:
-        if not isinstance(node, dict) or node.get("class") != "COLUMN_REF":
-            return None
-        names = [n.lower() for n in node["column_names"]]
-        if use.table == "trace":
+        column = _column(node, use, alone=alone)
+        if use.table == "trace" and isinstance(node, dict) and node.get("class") == "COLUMN_REF":
+            names = [n.lower() for n in node["column_names"]]
             if len(names) == 3 and names[0] == use.alias:
                 names = names[1:]
-            return (
-                names[1] if len(names) == 2 and names[0] == "event" and alone and names[1] in ("seq", "frame") else None
-            )
-        if names[-1] not in ("seq", "frame"):
-            return None
-        return names[-1] if (len(names) == 1 and alone) or (len(names) == 2 and names[0] == use.alias) else None
+            column = names[1] if len(names) == 2 and names[0] == "event" and alone else None
+        return column if column in ("seq", "frame") else None
 
 
 _MIRRORED = {
@@ -381,10 +360,10 @@ def _column(node: object, use: Use, *, alone: bool) -> str | None:
     return names[-1] if (len(names) == 1 and alone) or (len(names) == 2 and names[0] == use.alias) else None
 
 
-def _compare_states(node: Node, visible: list[Use]) -> None:
+def _compare_states(node: query_tree.Node, visible: list[Use]) -> None:
     """`event.state.X > 10`: it is a number there."""
-    columns, others = compared(node)
-    if not others or not all(is_number(p) for p in others):
+    columns, others = query_tree.compared(node)
+    if not others or not all(query_tree.is_number(p) for p in others):
         return
     for column in columns:
         for use in visible:

@@ -8,24 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drawtap.errors import InputError
-from drawtap.system import ctfjson, tsdl
-from drawtap.system.ctftypes import (
-    Array,
-    ClockClass,
-    EventClass,
-    Integer,
-    Metadata,
-    Real,
-    Reference,
-    StreamClass,
-    String,
-    Structure,
-    Text,
-    Type,
-    Variant,
-    VarInteger,
-    check_extent,
-)
+from drawtap.system import ctfjson, ctftypes, tsdl
 from drawtap.system.eventformat import LIST, TYPES
 from drawtap.system.native import NativeTrace, Plan
 from drawtap.system.reader import Clock, KernelTrace, Problem, reader
@@ -110,12 +93,12 @@ def _folders(path: Path) -> Iterator[Path]:
         )
 
 
-def _load(folder: Path) -> Metadata:
+def _load(folder: Path) -> ctftypes.Metadata:
     data = (folder / "metadata").read_bytes()
     text = _unpacked(data, folder)
     try:
         metadata = _parsed(text)
-        check_extent(metadata)
+        ctftypes.check_extent(metadata)
         return metadata
     except InputError as error:
         raise InputError(f"{folder}: {error.message}", hint=error.hint) from None
@@ -123,7 +106,7 @@ def _load(folder: Path) -> Metadata:
         raise InputError(f"{folder}: metadata is nested too deeply") from None
 
 
-def _parsed(text: str) -> Metadata:
+def _parsed(text: str) -> ctftypes.Metadata:
     if text.lstrip("\x1e \t\r\n").startswith(("{", "[")):
         return ctfjson.parse(text)
     if "/* CTF 1.8" not in text[:512] and "trace" not in text:
@@ -153,7 +136,7 @@ def _unpacked(data: bytes, folder: Path) -> str:
     return b"".join(parts).decode(errors="replace")
 
 
-def _clock(traces: list[Metadata]) -> Clock:
+def _clock(traces: list[ctftypes.Metadata]) -> Clock:
     used = [c for m in traces for c in m.clocks.values()]
     if not used:
         return Clock("none", monotonic=False, note="the trace has no clock: times are counts")
@@ -237,7 +220,7 @@ class _Planner:
             plan.add(trace)
         return plan
 
-    def add(self, folder: Path, metadata: Metadata) -> None:
+    def add(self, folder: Path, metadata: ctftypes.Metadata) -> None:
         """Add one trace."""
         compiled = _Compiler(self, metadata)
         plan = compiled.plan()
@@ -248,7 +231,7 @@ class _Planner:
             plan.text(bytes(file)).text(str(shown))
         self._traces.append(plan)
 
-    def clock(self, clock: ClockClass) -> int:
+    def clock(self, clock: ctftypes.ClockClass) -> int:
         """Return the number of a clock. Times count from the origin of the first clock."""
         # Traces of one machine share a clock; others are laid beside each other by the time of day.
         first = next(iter(self._clock_origin.values()), None)
@@ -277,7 +260,7 @@ def _data_files(folder: Path) -> Iterator[Path]:
 class _Compiler:
     """Compile one trace: types become operations, references variables."""
 
-    def __init__(self, planner: _Planner, metadata: Metadata) -> None:
+    def __init__(self, planner: _Planner, metadata: ctftypes.Metadata) -> None:
         self._planner = planner
         self._metadata = metadata
         self._vars = _FIRST_FREE
@@ -308,7 +291,7 @@ class _Compiler:
         self._scopes = {}
         return self._scope("packet-header", self._metadata.packet_header, None, _HEADER_VARS)
 
-    def _stream(self, stream: StreamClass) -> Plan:
+    def _stream(self, stream: ctftypes.StreamClass) -> Plan:
         self._scopes = {k: v for k, v in self._scopes.items() if k == "packet-header"}
         context = self._scope("packet-context", stream.packet_context, None, _CONTEXT_VARS)
         clock = self._stream_clock(stream)
@@ -326,7 +309,7 @@ class _Compiler:
             plan.number(number, index, *self._range(ops))
         return plan
 
-    def _stream_clock(self, stream: StreamClass) -> ClockClass | None:
+    def _stream_clock(self, stream: ctftypes.StreamClass) -> ctftypes.ClockClass | None:
         clocks = self._metadata.clocks
         if stream.clock is not None and stream.clock in clocks:
             return clocks[stream.clock]
@@ -337,12 +320,12 @@ class _Compiler:
             return next(iter(clocks.values()))
         return clock
 
-    def _header_kind(self, stream: StreamClass) -> int:
+    def _header_kind(self, stream: ctftypes.StreamClass) -> int:
         if self._v2 or self._metadata.big or stream.event_header is None:
             return 0
         return _lttng_header(stream.event_header)
 
-    def _event(self, stream: StreamClass, event: EventClass, fields: _Fields) -> list[_Op]:
+    def _event(self, stream: ctftypes.StreamClass, event: ctftypes.EventClass, fields: _Fields) -> list[_Op]:
         ops = self._scope("event-record-common-context", stream.event_context, fields, None, "context.")
         ops += self._scope("event-record-specific-context", event.context, fields, None, "context.")
         for index, names in enumerate(_BASES):
@@ -357,7 +340,7 @@ class _Compiler:
     def _scope(
         self,
         scope: str,
-        structure: Structure | None,
+        structure: ctftypes.Structure | None,
         fields: _Fields | None,
         roles: Mapping[str, int] | None,
         prefix: str = "",
@@ -371,7 +354,9 @@ class _Compiler:
         self._current = scope
         return self._structure(structure, names, fields, prefix)
 
-    def _structure(self, structure: Structure, names: _Names, fields: _Fields | None, prefix: str) -> list[_Op]:
+    def _structure(
+        self, structure: ctftypes.Structure, names: _Names, fields: _Fields | None, prefix: str
+    ) -> list[_Op]:
         ops: list[_Op] = []
         align = _alignment(structure)
         if align > 1:
@@ -380,42 +365,42 @@ class _Compiler:
             ops += self._field(name, kind, names, fields, prefix)
         return ops
 
-    def _field(self, name: str, kind: Type, names: _Names, fields: _Fields | None, prefix: str) -> list[_Op]:
+    def _field(self, name: str, kind: ctftypes.Type, names: _Names, fields: _Fields | None, prefix: str) -> list[_Op]:
         shown = prefix + (name.removeprefix("_") if not self._v2 else name)
-        if isinstance(kind, Structure):
+        if isinstance(kind, ctftypes.Structure):
             inner: _Names = {}
             names[name] = inner
             self._stack.append(inner)
             ops = self._structure(kind, inner, fields, f"{shown}.")
             self._stack.pop()
             return ops
-        if isinstance(kind, Variant):
+        if isinstance(kind, ctftypes.Variant):
             return [self._variant(name, kind, names, fields, shown)]
-        if isinstance(kind, Array):
+        if isinstance(kind, ctftypes.Array):
             return self._array(kind, names, fields, shown)
         op = self._leaf(name, kind)
         names[name] = op
         code = _type_code(kind)
         if fields is not None:
             op.column = fields.add(shown, code)
-            labels = kind.labels if isinstance(kind, Integer | VarInteger) else ()
+            labels = kind.labels if isinstance(kind, ctftypes.Integer | ctftypes.VarInteger) else ()
             if labels:
                 fields.labels[fields.names[op.column]] = _plain_labels(labels)
         return [op]
 
-    def _leaf(self, name: str, kind: Type) -> _Op:
-        if isinstance(kind, Integer):
+    def _leaf(self, name: str, kind: ctftypes.Type) -> _Op:
+        if isinstance(kind, ctftypes.Integer):
             flags = _SIGNED * kind.signed | _BIG * kind.big | _REVERSED * kind.reversed
             op = _Op(_INTEGER, kind.size, kind.align, flags, labels=kind.labels)
             return self._with_meaning(op, name, kind.roles, kind.clock is not None)
-        if isinstance(kind, VarInteger):
+        if isinstance(kind, ctftypes.VarInteger):
             op = _Op(_VARINT, 0, 8, _SIGNED * kind.signed, labels=kind.labels)
             return self._with_meaning(op, name, kind.roles, clock=False)
-        if isinstance(kind, Real):
+        if isinstance(kind, ctftypes.Real):
             return _Op(_REAL, kind.size, kind.align, _BIG * kind.big)
-        if isinstance(kind, String):
+        if isinstance(kind, ctftypes.String):
             return _Op(_STRING, kind.unit, 8, _BIG * kind.big)
-        assert isinstance(kind, Text)
+        assert isinstance(kind, ctftypes.Text)
         sized, sequence = (_TEXT, _TEXT_SEQUENCE) if kind.unit else (_BYTES, _BYTES_SEQUENCE)
         if isinstance(kind.length, int):
             return _Op(sized, kind.unit, 8, _BIG * kind.big, a=_small(kind.length))
@@ -438,7 +423,7 @@ class _Compiler:
             op.kind = _TIME
         return op
 
-    def _variant(self, name: str, kind: Variant, names: _Names, fields: _Fields | None, shown: str) -> _Op:
+    def _variant(self, name: str, kind: ctftypes.Variant, names: _Names, fields: _Fields | None, shown: str) -> _Op:
         tag = self._referred(kind.tag)
         op = _Op(_VARIANT, flags=_SIGNED if kind.optional else 0, a=tag)
         inside: _Names = {}
@@ -456,12 +441,12 @@ class _Compiler:
             op.choices += [(lo, hi, body) for lo, hi in ranges]
         return op
 
-    def _array(self, kind: Array, names: _Names, fields: _Fields | None, shown: str) -> list[_Op]:
+    def _array(self, kind: ctftypes.Array, names: _Names, fields: _Fields | None, shown: str) -> list[_Op]:
         length: int | _Op = _small(kind.length) if isinstance(kind.length, int) else self._referred(kind.length)
         sequence = isinstance(length, _Op)
         element = kind.element
         ops = [_Op(_ALIGN, align=kind.align)] if kind.align > 1 else []
-        if isinstance(element, Integer) and not element.reversed:
+        if isinstance(element, ctftypes.Integer) and not element.reversed:
             flags = _SIGNED * element.signed | _BIG * element.big
             op = _Op(_LIST_SEQUENCE if sequence else _LIST, element.size, element.align, flags, a=length)
             if fields is not None:
@@ -475,7 +460,7 @@ class _Compiler:
         self._stack.pop()
         return [*ops, op]
 
-    def _referred(self, reference: Reference) -> _Op:
+    def _referred(self, reference: ctftypes.Reference) -> _Op:
         """Return the operation whose value is a length or a tag, and have it keep that value."""
         operation = self._find(reference)
         if operation is None:
@@ -485,7 +470,7 @@ class _Compiler:
             self._vars += 1
         return operation
 
-    def _find(self, reference: Reference) -> _Op | None:
+    def _find(self, reference: ctftypes.Reference) -> _Op | None:
         path = [p for p in reference.path if p is not None]
         if reference.origin:
             return _follow(self._scopes.get(reference.origin), path)
@@ -554,27 +539,27 @@ def _signed(value: int) -> int:
     return max(min(value, (1 << 63) - 1), -(1 << 63)) if value < 1 << 63 else value - (1 << 64)
 
 
-def _alignment(kind: Type) -> int:
-    if isinstance(kind, Structure):
+def _alignment(kind: ctftypes.Type) -> int:
+    if isinstance(kind, ctftypes.Structure):
         return max([kind.align, *(_alignment(t) for _, t in kind.fields)])
-    if isinstance(kind, Array):
+    if isinstance(kind, ctftypes.Array):
         return max(kind.align, _alignment(kind.element))
-    if isinstance(kind, Integer | Real):
+    if isinstance(kind, ctftypes.Integer | ctftypes.Real):
         return kind.align
-    return 1 if isinstance(kind, Variant) else 8
+    return 1 if isinstance(kind, ctftypes.Variant) else 8
 
 
-def _type_code(kind: Type) -> int:
-    if isinstance(kind, Integer):
+def _type_code(kind: ctftypes.Type) -> int:
+    if isinstance(kind, ctftypes.Integer):
         if kind.boolean:
             return TYPES["boolean"]
         size = next(s for s in (8, 16, 32, 64) if kind.size <= s)
         return TYPES[f"{'i' if kind.signed else 'u'}{size}"]
-    if isinstance(kind, VarInteger):
+    if isinstance(kind, ctftypes.VarInteger):
         return TYPES["i64" if kind.signed else "u64"]
-    if isinstance(kind, Real):
+    if isinstance(kind, ctftypes.Real):
         return TYPES["f32" if kind.size == 32 else "f64"]
-    if isinstance(kind, Text) and not kind.unit:
+    if isinstance(kind, ctftypes.Text) and not kind.unit:
         return TYPES["binary"]
     return TYPES["text"]
 
@@ -583,23 +568,23 @@ def _plain_labels(labels: tuple[tuple[int, int, str], ...]) -> dict[int, str]:
     return {low: text for low, high, text in labels if low == high}
 
 
-def _clocks_in(kind: Type | None) -> list[str]:
-    if isinstance(kind, Integer):
+def _clocks_in(kind: ctftypes.Type | None) -> list[str]:
+    if isinstance(kind, ctftypes.Integer):
         return [kind.clock] if kind.clock else []
-    if isinstance(kind, Structure):
+    if isinstance(kind, ctftypes.Structure):
         return [name for _, t in kind.fields for name in _clocks_in(t)]
-    if isinstance(kind, Variant):
+    if isinstance(kind, ctftypes.Variant):
         return [name for option in kind.options for name in _clocks_in(option.type)]
     return []
 
 
-def _lttng_header(header: Structure) -> int:
+def _lttng_header(header: ctftypes.Structure) -> int:
     """Return 1 for LTTng's compact event header, 2 for its large one, 0 for any other: those are walked."""
     shapes = {1: (5, 27, (0, 30, 31)), 2: (16, 32, (0, 65534, 65535))}
     if header.align != 8 or [name for name, _ in header.fields] != ["id", "v"]:
         return 0
     (_, tag), (_, variant) = header.fields
-    if not isinstance(tag, Integer) or not isinstance(variant, Variant) or len(variant.options) != 2:
+    if not isinstance(tag, ctftypes.Integer) or not isinstance(variant, ctftypes.Variant) or len(variant.options) != 2:
         return 0
     for kind, (id_bits, time_bits, (low, high, extended)) in shapes.items():
         labels = ((low, high, "compact"), (extended, extended, "extended"))
@@ -615,7 +600,7 @@ def _lttng_header(header: Structure) -> int:
     return 0
 
 
-def _sizes(kind: Type) -> list[tuple[str, int, int]]:
-    if not isinstance(kind, Structure) or kind.align > 8:
+def _sizes(kind: ctftypes.Type) -> list[tuple[str, int, int]]:
+    if not isinstance(kind, ctftypes.Structure) or kind.align > 8:
         return []
-    return [(name, t.size, t.align) for name, t in kind.fields if isinstance(t, Integer) and not t.big]
+    return [(name, t.size, t.align) for name, t in kind.fields if isinstance(t, ctftypes.Integer) and not t.big]
