@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,12 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from drawtap import activity
-from drawtap.corpus.adding import restore
-from drawtap.corpus.canaries import Canaries
 from drawtap.corpus.engines import Engine, Run, identified
 from drawtap.corpus.minimizing import Minimized, minimize
-from drawtap.corpus.playing import QUARANTINE, Limits, Task, play_task
-from drawtap.corpus.resets import Resets
+from drawtap.corpus.playing import QUARANTINE, Files, Limits, Task, play_task
 from drawtap.corpus.store import Store
 from drawtap.errors import DrawtapError, UnavailableError, UsageError
 from drawtap.scratch import Scratch
@@ -142,31 +138,17 @@ def _lost(task: Task, outcome: str, detail: str) -> Run:
 # ---- on a worker -----------------------------------------------------------------------------------------------------
 
 
-class _Kept:
+class _Kept(Files):
     """Recordings as files on a worker; the last ones stay."""
 
     def __init__(self, where: str) -> None:
-        self.store, self._resets = Store(where), Resets()
-        self._canaries = Canaries(self.store)
         self._temporary = Scratch()  # as long as the worker lives
-        self.folder = Path(self._temporary.name)
+        super().__init__(Store(where), Path(self._temporary.name))
         self._files: OrderedDict[str, Path] = OrderedDict()
-        self._lock = threading.Lock()
-
-    @property
-    def resets(self) -> Resets:
-        return self._resets
-
-    @property
-    def canaries(self) -> Canaries:
-        return self._canaries
 
     def get(self, id_: str) -> Path:
         with self._lock:
-            if id_ not in self._files:
-                path = self.folder / f"{id_}.dtap"
-                restore(self.store, id_, path)
-                self._files[id_] = path
+            self._files[id_] = super().get(id_)
             self._files.move_to_end(id_)
             while len(self._files) > _KEPT:
                 self._files.popitem(last=False)[1].unlink(missing_ok=True)  # who plays it has it open

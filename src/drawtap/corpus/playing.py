@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 import drawtap
 from drawtap import activity
@@ -75,24 +74,6 @@ class Task:
     key: str
     trace: str
     engine: Engine
-
-
-class Folder(Protocol):
-    """Recordings of a store as files, and what is heard of resets meanwhile."""
-
-    store: Store
-    folder: Path
-
-    @property
-    def resets(self) -> Resets:
-        """Resets that the kernel announces."""
-
-    @property
-    def canaries(self) -> Canaries:
-        """Recordings that tell whether this machine is sound."""
-
-    def get(self, id_: str) -> Path:
-        """Return the file of a recording."""
 
 
 def free(store: Store, traces: Sequence[str]) -> list[str]:
@@ -152,7 +133,7 @@ class Files:
     """Recordings as files, for as long as tasks need them."""
 
     def __init__(self, store: Store, folder: Path) -> None:
-        self.store, self.folder, self._lock = store, folder, threading.Lock()
+        self.store, self.folder, self._lock = store, folder, threading.RLock()
 
     @functools.cached_property
     def resets(self) -> Resets:
@@ -173,7 +154,7 @@ class Files:
         return path
 
 
-def play_task(files: Folder, task: Task, limits: Limits) -> Run:
+def play_task(files: Files, task: Task, limits: Limits) -> Run:
     """Play a task in a process of its own and write its result into the store."""
 
     fault = machine_fault(files, task.engine, limits)
@@ -185,7 +166,7 @@ def play_task(files: Folder, task: Task, limits: Limits) -> Run:
     return run
 
 
-def machine_fault(files: Folder, one: Engine, limits: Limits) -> str | None:
+def machine_fault(files: Files, one: Engine, limits: Limits) -> str | None:
     """Return what is wrong with this machine by its canaries, before another task with an engine; None: nothing."""
 
     def canary(trace: str) -> Run:
@@ -194,7 +175,7 @@ def machine_fault(files: Folder, one: Engine, limits: Limits) -> str | None:
     return files.canaries.fault(one, canary, lambda run: rows.write_run(files.store, run))
 
 
-def _played(files: Folder, task: Task, limits: Limits) -> Run:
+def _played(files: Files, task: Task, limits: Limits) -> Run:
     path = files.get(task.trace)
     for repeat in range(1 + _REPEATS):
         with tempfile.TemporaryDirectory(prefix="home-", dir=files.folder) as home, turn(alone=repeat > 0):
