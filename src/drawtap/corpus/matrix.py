@@ -274,13 +274,7 @@ def _machines(pairs: Sequence[tuple[float, bool, str]]) -> dict[str, tuple[int, 
     by: dict[str, list[float]] = {}
     for ratio, _, machine in pairs:
         by.setdefault(machine, []).append(ratio)
-    return {name: (len(of), _middle([abs(r - _middle(of)) for r in of])) for name, of in by.items()}
-
-
-def _middle(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+    return {name: (len(of), float(np.median(np.abs(np.subtract(of, np.median(of)))))) for name, of in by.items()}
 
 
 def _history(tables: Corpus, trace: str) -> history.History | None:

@@ -59,31 +59,11 @@ def write(trace: Trace, manifest: Manifest, folder: Path) -> dict[str, Path]:
 
 def write_run(store: Store, run: Run) -> None:
     """Write the result of a task: its images first, then the run, with which it counts."""
-    one = run.engine
-    row = {
-        "task": run.task,
-        "trace": run.trace,
-        "engine": one.key,
-        "name": one.name,
-        "family": one.family,
-        "renderer": one.renderer,
-        "version": one.version,
-        "libraries": one.libraries,
-        "kernel": one.kernel,
-        "machine": machine(),
-        "drawtap": drawtap.__version__,
-        "started": run.started_ns,
-        "seconds": run.seconds,
-        "outcome": run.outcome,
-        "signal": run.signal,
-        "last_seq": run.last_seq,
-        "function": run.function,
-        "frames": run.frames,
-        "calls": run.calls,
-        "detail": run.detail,
-        "log": run.log,
-    }
-    images = [(run.task, run.trace, one.key, frame, digest) for frame, digest in sorted((run.hashes or {}).items())]
+    key = run.engine.key
+    here = {"engine": key, "machine": machine(), "drawtap": drawtap.__version__, "started": run.started_ns}
+    said = {**vars(run.engine), **vars(run), **here}
+    row = {column.name: said[column.name] for column in TABLES["runs"].columns}
+    images = [(run.task, run.trace, key, frame, digest) for frame, digest in sorted((run.hashes or {}).items())]
     columns = ("task", "trace", "engine", "frame", "digest")
     write_task(store, run.task, {"images": (columns, images), "runs": (tuple(row), [tuple(row.values())])})
 
@@ -139,24 +119,18 @@ def _trace(trace: Trace, manifest: Manifest) -> str:
     sources = notes.get("derived", {}).get("sources")
     cut_of = sources[0].get("uuid") if isinstance(sources, list) and sources and isinstance(sources[0], dict) else None
     program = notes.get("recording", {}).get("program")
-    row = {
-        "file": manifest.file,
-        "file_sha256": manifest.file_sha256,
-        "file_bytes": manifest.file_bytes,
-        "uuid": manifest.uuid,
+    row = {name: vars(manifest)[name] for name in ("file", "file_sha256", "file_bytes", "uuid", "skeleton_bytes")}
+    row |= {name: info[name] for name in ("calls", "frames", "threads")}
+    row |= {
         "program": Path(program).name if isinstance(program, str) else None,
         "apis": sorted(info["apis"]),
         "renderer": driver.get("renderer"),
         "version": driver.get("version"),
-        "calls": info["calls"],
-        "frames": info["frames"],
-        "threads": info["threads"],
         "width": width,
         "height": height,
         "duration": info.get("duration"),
         "contents": len(manifest.contents),
         "content_bytes": sum(c.bytes for c in manifest.contents),
-        "skeleton_bytes": manifest.skeleton_bytes,
         "cut_of": cut_of if isinstance(cut_of, str) else None,
         "complete": bool(info["complete"]),
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -135,10 +135,7 @@ class Timer:
             "metric": self._metric,
             "started": started,
             "base_first": base_first,
-            "base_value": one.base_value,
-            "value": one.value,
-            "ratio": one.ratio,
-            "frames": one.frames,
+            **asdict(one),
         }
         rows.write_row(self._files.store, "pairs", row)
         return str(row["task"])
