@@ -31,7 +31,8 @@ uint64_t active_arrays(GlContext* c, uint32_t program) {
   if (!linked) return ~0ull;
   driver::glGetProgramiv(program, GL_ACTIVE_ATTRIBUTES, &count);
   uint64_t arrays = 0;
-  bool fixed = false;
+  // A program of a fragment shader alone names no attributes: fixed function makes its vertices of all arrays.
+  bool fixed = c->api == 1 && count <= 0;
   for (int32_t i = 0; i < count; i++) {
     char name[512];
     int32_t length = 0, elements = 0;

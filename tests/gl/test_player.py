@@ -331,6 +331,19 @@ def test_pixmaps_that_become_textures_are_played(programs: Bench, tmp_path: Path
     assert (played.different, played.skipped) == (0, 0)
 
 
+def test_vertices_of_a_program_without_a_vertex_shader_are_recorded(programs: Bench, tmp_path: Path) -> None:
+    trace = _record(programs, ["fragment_only", "3"], tmp_path / "t.dtap")
+    with drawtap.open(trace) as opened:
+        [(held,)] = opened.sql("SELECT sum(address_bytes) FROM memory").fetchall()
+    assert held >= 3 * (24 + 12)  # corners and colours of each draw
+    played = _play(trace, "--verify")
+    assert played.compared >= 3
+    assert (played.different, played.skipped) == (0, 0), played.findings
+    cut = _drawtap("extract", str(trace), "--frames", "2", "-o", str(tmp_path / "cut.dtap"))
+    assert cut.returncode == 0, cut.stdout + cut.stderr
+    assert _play(tmp_path / "cut.dtap", "--verify").different == 0
+
+
 def test_what_was_read_from_a_front_buffer_is_played(programs: Bench, tmp_path: Path) -> None:
     if programs.display is None:
         pytest.skip("Xvfb is not installed")
