@@ -393,18 +393,10 @@ def _is_as_written(file: Path, entry: Mapping[str, Any]) -> bool:
 
 
 def _sent(entry: Mapping[str, Any]) -> Sent:
-    number = {name: int(entry.get(name) or 0) for name in ("pid", "calls", "frames", "frames_dropped", "taken")}
-    return Sent(
-        Path(str(entry.get("program"))).name,
-        number["pid"],
-        str(entry["stream"]),
-        number["calls"],
-        number["frames"],
-        number["frames_dropped"],
-        number["taken"],
-        bool(entry.get("complete")) and not entry.get("stream_error"),
-        str(entry.get("stream_error") or ""),
-    )
+    numbers = {name: int(entry.get(name) or 0) for name in ("pid", "calls", "frames", "frames_dropped", "taken")}
+    program, error = Path(str(entry.get("program"))).name, str(entry.get("stream_error") or "")
+    whole = bool(entry.get("complete")) and not error
+    return Sent(program=program, address=str(entry["stream"]), whole=whole, error=error, **numbers)
 
 
 def _refused(entry: Mapping[str, Any]) -> str:

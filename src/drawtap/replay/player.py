@@ -194,15 +194,11 @@ def environment_with(more: Mapping[str, str]) -> dict[str, str]:
 
 
 def _replay(result: Mapping[str, object], lines: Sequence[Mapping[str, object]]) -> Replay:
+    counted = ("calls", "frames", "measured_calls", "compared", "different", "skipped")
     return Replay(
-        calls=as_int(result["calls"]),
-        frames=as_int(result["frames"]),
+        **{name: as_int(result[name]) for name in counted},
         seconds=as_float(result["seconds"]),
         measured_seconds=as_float(result["measured_seconds"]),
-        measured_calls=as_int(result["measured_calls"]),
-        compared=as_int(result["compared"]),
-        different=as_int(result["different"]),
-        skipped=as_int(result["skipped"]),
         engine=str(result["engine"]),
         uncompared=as_int(result.get("uncompared", 0)),
         unseen=as_int(result.get("unseen", 0)),

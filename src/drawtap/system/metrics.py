@@ -230,16 +230,19 @@ def _queues(model: KernelModel, window: Window) -> dict[str, Record]:
     a, b = window
     rows = model.rows(
         f"""
-        WITH held AS (
-          SELECT track, value, greatest(t_ns, {a}) AS b,
-                 least(coalesce(lead(t_ns) OVER (PARTITION BY track ORDER BY t_ns), {b}), {b}) AS e
-          FROM counters WHERE track LIKE '%/queue length'
-        )
+        WITH held AS ({_held("counters WHERE track LIKE '%/queue length'", "track", window)})
         SELECT track, sum(value * (e - b)) / {max(b - a, 1)} AS mean, max(value)::BIGINT AS max
           FROM held WHERE e >= b GROUP BY track
         """
     )
     return {str(row["track"]): {"mean": row["mean"], "max": row["max"]} for row in rows}
+
+
+def _held(of: str, key: str, window: Window) -> str:
+    """Return SQL for the values of a table that hold in a window: by `key`, each from `b` to `e`."""
+    a, b = window
+    until = f"coalesce(lead(t_ns) OVER (PARTITION BY {key} ORDER BY t_ns), {b})"
+    return f"SELECT *, greatest(t_ns, {a}) AS b, least({until}, {b}) AS e FROM {of}"
 
 
 def machines(model: KernelModel, window: Window) -> list[Record]:
@@ -322,14 +325,9 @@ def stolen_by(model: KernelModel, window: Window) -> list[Record]:
 
 def memory(model: KernelModel, window: Window) -> list[Record]:
     """Return counters in bytes: mean over time, largest and last value inside the window."""
-    a, b = window
     return model.rows(
         f"""
-        WITH held AS (
-          SELECT track, value, t_ns, greatest(t_ns, {a}) AS b,
-                 least(coalesce(lead(t_ns) OVER (PARTITION BY track ORDER BY t_ns), {b}), {b}) AS e
-          FROM counters WHERE unit = 'bytes'
-        )
+        WITH held AS ({_held("counters WHERE unit = 'bytes'", "track", window)})
         SELECT track, sum(value * (e - b)) / nullif(sum(e - b), 0) AS mean_bytes, max(value)::BIGINT AS max_bytes,
                arg_max(value, t_ns)::BIGINT AS last_bytes
         FROM held WHERE e >= b GROUP BY track ORDER BY track
@@ -342,15 +340,10 @@ def memory_use(model: KernelModel, window: Window, *, machines: bool) -> list[Re
 
     The mean is over the time from the first value on. `basis` says what is counted, as in the table `memory_use`.
     """
-    a, b = window
     key = "device, basis, vm" if machines else "device, basis, client, vm"
     return model.rows(
         f"""
-        WITH held AS (
-          SELECT {key}, bytes, t_ns, greatest(t_ns, {a}) AS b,
-                 least(coalesce(lead(t_ns) OVER (PARTITION BY {key} ORDER BY t_ns), {b}), {b}) AS e
-          FROM memory_use WHERE (client IS NULL) = {machines}
-        )
+        WITH held AS ({_held(f"memory_use WHERE (client IS NULL) = {machines}", key, window)})
         SELECT {key}, sum(bytes::DOUBLE * (e - b)) / nullif(sum(e - b), 0) AS mean_bytes, max(bytes) AS max_bytes,
                arg_max(bytes, t_ns) AS last_bytes
         FROM held WHERE e >= b GROUP BY {key} ORDER BY max_bytes DESC, {key}
@@ -363,11 +356,7 @@ def activity(model: KernelModel, window: Window) -> list[Record]:
     a, b = window
     return model.rows(
         f"""
-        WITH held AS (
-          SELECT track, value, greatest(t_ns, {a}) AS b,
-                 least(coalesce(lead(t_ns) OVER (PARTITION BY track ORDER BY t_ns), {b}), {b}) AS e
-          FROM counters WHERE unit = 'percent'
-        )
+        WITH held AS ({_held("counters WHERE unit = 'percent'", "track", window)})
         SELECT track, sum(value * (e - b)) / {max(b - a, 1)} AS mean_percent, max(value) AS max_percent
         FROM held WHERE e >= b GROUP BY track ORDER BY track
         """

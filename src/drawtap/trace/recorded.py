@@ -44,8 +44,6 @@ class RecordingDatabase(Database):
         super().__init__()
         self._trace = trace
         self._schemas: dict[str, list[Column]] = {}
-        self._functions: dict[str, str] | None = None  # lower case -> name
-        self._structures: dict[str, str] | None = None
         self._registered: list[str] = []
         self._number = 0
         self._answers: dict[str, computed.Answer] = {}  # of computed tables, by name
@@ -112,20 +110,15 @@ class RecordingDatabase(Database):
 
     # ---- names -------------------------------------------------------------------------------------------
 
-    @property
+    @functools.cached_property
     def functions(self) -> dict[str, str]:
         """Functions that the recording explains: lower case to name."""
-        if self._functions is None:
-            rows = self._trace.core.table_rows(FunctionRow)
-            self._functions = {row["name"].lower(): row["name"] for row in rows}
-        return self._functions
+        return {row["name"].lower(): row["name"] for row in self._trace.core.table_rows(FunctionRow)}
 
-    @property
+    @functools.cached_property
     def structures(self) -> dict[str, str]:
         """Types of structures that the recording explains: lower case to name. Each is a table."""
-        if self._structures is None:
-            self._structures = {row["name"].lower(): row["name"] for row in self._trace.core.table_rows(StructureRow)}
-        return self._structures
+        return {row["name"].lower(): row["name"] for row in self._trace.core.table_rows(StructureRow)}
 
     def _structure(self, name: str) -> str | None:
         """Return the type of structure that a table is of; types are read for names of their kind alone."""

@@ -363,7 +363,12 @@ class Trace:
         self.frame_end = frame_end or self._recorded_frame_end() or "auto"
         if self.frame_end != "auto":
             self.core.know_uncalled()  # a window may begin before the first call that ends a frame
-            self._set_frame_end(asked=frame_end is not None)
+            try:
+                self.core.set_frame_end(self.frame_end)
+            except QueryError:
+                if frame_end is not None:
+                    raise
+                self._odd_frame_end, self.frame_end = self.frame_end, "auto"
         self._database: RecordingDatabase | None = None
         self._opening = threading.Lock()  # of the database, which several threads may ask for
         self._state: StateIndex | None = None
@@ -378,14 +383,6 @@ class Trace:
     def __reduce__(self) -> tuple[Callable[..., Trace], tuple[object, ...]]:
         # A recording does not change: where it stands says all. The other process reads the same file.
         return _unpickled, (str(self.path.absolute()), self.frame_end, self.info["uuid"], self.info["calls"])
-
-    def _set_frame_end(self, *, asked: bool) -> None:
-        try:
-            self.core.set_frame_end(self.frame_end)
-        except QueryError:
-            if asked:
-                raise
-            self._odd_frame_end, self.frame_end = self.frame_end, "auto"
 
     def _recorded_frame_end(self) -> str | None:
         # The value of `drawtap record --frame-end` travels in the file.
@@ -489,16 +486,13 @@ class Trace:
     def info(self) -> Row:
         """The trace's own facts: calls, threads, frames and the rule for them, times, problems, annotations."""
         if self._info is None:
-            self._info = self._told()
+            info = self.core.info()
+            if (rule := self._odd_frame_end) is not None:
+                said = f"the rule of the file for the end of frames, {rule!r}, names no function: not used"
+                problem: Row = {"kind": "annotation", "offset": 0, "bytes": 0, "text": said}
+                info["problems"] = [*info["problems"], problem]
+            self._info = info
         return self._info
-
-    def _told(self) -> Row:
-        info = self.core.info()
-        if self._odd_frame_end is not None:
-            said = f"the rule of the file for the end of frames, {self._odd_frame_end!r}, names no function: not used"
-            problem: Row = {"kind": "annotation", "offset": 0, "bytes": 0, "text": said}
-            info["problems"] = [*info["problems"], problem]
-        return info
 
     @property
     def frames(self) -> Frames:
