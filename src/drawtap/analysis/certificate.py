@@ -150,15 +150,15 @@ def _images(trace: Trace, said: Mapping[str, object], part: Row | None, on: str)
         return (), "nothing"
     frames: Sequence[int] = range(len(trace.frames))
     if part is not None and "call" in part:
-        stage = Stage(trace, ShownImages(None, int(part["call"]), part.get("submit")), on)
-        outcome = stage.play(None)
+        shown = ShownImages(None, int(part["call"]), part.get("submit"))
     else:
         if part is not None:
             frames = part["frames"]
         if not frames:
             return (), "nothing"
-        stage = Stage(trace, ShownImages(range(frames[0], frames[-1] + 1), 0), on)
-        outcome = stage.play(None)
+        shown = ShownImages(range(frames[0], frames[-1] + 1), 0)
+    stage = Stage(trace, shown, on)
+    outcome = stage.play(None)
     if outcome is None:
         raise UnavailableError(f"{trace.path.name} cannot be played to its end here", hint="drawtap replay says where")
     images = outcome.images

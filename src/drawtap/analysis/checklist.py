@@ -207,16 +207,7 @@ def _judged(rule: Rule, question: str, snapshot: Snapshot) -> Judgement:
     evidence = tuple(_evidence(dict(zip(columns, row, strict=True))) for row in rows[:_KEPT])
     if len(rows) > _KEPT:
         return _totalled(rule, evidence, columns, question, snapshot)
-    return Judgement(
-        rule,
-        "finding",
-        evidence=evidence,
-        rows=len(evidence),
-        calls=sum(row.calls for row in evidence),
-        frames=_frames(evidence),
-        ns=sum(row.ns or 0 for row in evidence),
-        bytes=sum(row.bytes or 0 for row in evidence),
-    )
+    return replace(Judgement(rule, "finding"), **_summed(evidence))
 
 
 def _totalled(
@@ -233,8 +224,16 @@ def _totalled(
     return Judgement(rule, "finding", evidence=evidence, rows=rows, calls=calls, frames=in_frames, ns=ns, bytes=size)
 
 
-def _frames(rows: Iterable[Evidence]) -> int:
-    return len(frozenset().union(*(row.frames for row in rows)))
+def _summed(rows: Sequence[Evidence], beyond: int = 0) -> dict[str, Any]:
+    """Return the fields of a judgement that has these rows, and `beyond` more that are not kept."""
+    return {
+        "evidence": tuple(rows),
+        "rows": len(rows) + beyond,
+        "calls": sum(row.calls for row in rows),
+        "frames": len(frozenset().union(*(row.frames for row in rows))),
+        "ns": sum(row.ns or 0 for row in rows),
+        "bytes": sum(row.bytes or 0 for row in rows),
+    }
 
 
 def _evidence(row: Mapping[str, Any]) -> Evidence:
@@ -346,12 +345,4 @@ def _without(judgement: Judgement, left: Sequence[Evidence], reason: str | None)
     )  # rows that were not kept: a whole-rule suppression means them too
     if not left and (not beyond or judgement.rows):
         return replace(judgement, verdict="suppressed", reason=reason)
-    return replace(
-        judgement,
-        evidence=tuple(left),
-        rows=len(left) + beyond,
-        calls=sum(row.calls for row in left),
-        frames=_frames(left),
-        ns=sum(row.ns or 0 for row in left),
-        bytes=sum(row.bytes or 0 for row in left),
-    )
+    return replace(judgement, **_summed(left, beyond))

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -164,9 +165,7 @@ class Stage:
             return tuple(played.hashes[frame] for frame in sorted(played.hashes) if frame in shown.frames)
         if shown.submit is not None:
             return tuple(image_hash(each) for each in sorted(image.parent.glob("*.png")))
-        if not image.exists():
-            return ()
-        return (image_hash(image),)
+        return (image_hash(image),) if image.exists() else ()
 
     def write(self, keep: Calls, path: Path, annotation: Row | None = None) -> Row:
         """Write these calls of a recording of Vulkan, with what was stored in memory that they make."""
@@ -178,7 +177,7 @@ class Stage:
             self._rows = self._rows or StoredRows(self.trace)
         memory, device = self._rows.of(keep)
         if self._among is not None:
-            memory, device = (_both(a, b) for a, b in zip((memory, device), self._among, strict=True))
+            memory, device = (bytes(map(and_, *both)) for both in zip((memory, device), self._among, strict=True))
         shown = None if images is None else packed(images).tobytes()
         return Part(self.trace.core, keep=packed(keep).tobytes(), keep_images=shown, stored=(memory, device))
 
@@ -207,10 +206,6 @@ class Stage:
         if keep is None:  # few calls may not even make a context
             self.renderer = played.engine
         return played
-
-
-def _both(one: bytes, other: bytes) -> bytes:
-    return bytes(a & b for a, b in zip(one, other, strict=False))
 
 
 def images_in(path: Path, like: Trace, shown: ShownImages, on: str) -> tuple[str, ...]:

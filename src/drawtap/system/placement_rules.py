@@ -27,15 +27,7 @@ def load_rules(path: Path | None) -> tuple[Thresholds, Rules]:
             raise InputError(
                 f"{path}: {key} means nothing", hint=did_you_mean(key, known) or f"there are: {', '.join(known)}"
             )
-    numbers = {f.name for f in fields(Rules)} - {
-        "together",
-        "apart",
-        "pinned",
-        "vgpus",
-        "memory_mb",
-        "host_memory_mb",
-        "without_gpu",
-    }
+    numbers = ("overcommit", "migration_cost_s", "least_gain_s", "gpu_weight", "max_moves")
     thresholds = replace(Thresholds(), **_numbers(path, content, "thresholds", {f.name for f in fields(Thresholds)}))
     chosen = _numbers(path, content, "placement", numbers)
     if "max_moves" in chosen:
