@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "../mirror/frame_image.h"
+#include "../mirror/texture_targets.h"
 #include "depth_copy.h"
 #include "gl_enums.h"
 
@@ -30,14 +31,11 @@ class Reader {
   };
   Info info(uint32_t point) {
     Info i;
-    uint32_t target = two_ ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER;
     if (!driver::glGetFramebufferAttachmentParameteriv) return i;
-    driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &i.type);
+    ask(point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, i.type);
     if (!ok() || !i.type) return Info{};
-    driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME, &i.name);
-    if (two_ && point != GL_DEPTH_STENCIL_ATTACHMENT)
-      driver::glGetFramebufferAttachmentParameteriv(target, point, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE,
-                                                    &i.component);
+    ask(point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME, i.name);
+    if (two_ && point != GL_DEPTH_STENCIL_ATTACHMENT) ask(point, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, i.component);
     ok();
     if (i.type == static_cast<int32_t>(GL_RENDERBUFFER)) {
       auto was = static_cast<uint32_t>(gl::ask(c_, GL_RENDERBUFFER_BINDING, 0));
@@ -49,9 +47,18 @@ class Reader {
       driver::glBindRenderbuffer(GL_RENDERBUFFER, was);
       ok();
     } else if (i.type == static_cast<int32_t>(GL_TEXTURE)) {
-      texture(i, target, point);
+      texture(i, point);
     }
     return i;
+  }
+
+  // OpenGL ES 2 and 3.0 do not tell a texture's size: the viewport's is taken. False: that is not known either.
+  bool sized(Info& i, const std::string& called) {
+    gl::FrameImage image{i.width, i.height, draw_};
+    if (!i.width && !gl::frame_extent(c_, &image))
+      return cannot("the driver does not tell how large " + called + " is"), false;
+    i.width = image.width, i.height = image.height;
+    return true;
   }
 
   bool ok() {
@@ -89,41 +96,28 @@ class Reader {
   void cannot(const std::string& what) { why_.push_back(what); }
 
  private:
-  void texture(Info& i, uint32_t framebuffer_target, uint32_t point) {
-    int32_t level = 0, face = 0;
-    driver::glGetFramebufferAttachmentParameteriv(framebuffer_target, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL,
-                                                  &level);
-    driver::glGetFramebufferAttachmentParameteriv(framebuffer_target, point,
-                                                  GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE, &face);
-    if (two_)
-      driver::glGetFramebufferAttachmentParameteriv(framebuffer_target, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LAYER,
-                                                    &i.layer);
-    i.level = level;
-    i.face = face;
+  void ask(uint32_t point, uint32_t what, int32_t& answer) {
+    driver::glGetFramebufferAttachmentParameteriv(two_ ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER, point, what, &answer);
+  }
+  void texture(Info& i, uint32_t point) {
+    ask(point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL, i.level);
+    ask(point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE, i.face);
+    if (two_) ask(point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LAYER, i.layer);
     ok();
     if (!driver::glGetTexLevelParameteriv || !(c_->api == 1 || c_->version >= 31)) return;
-    static const struct {
-      uint32_t target, binding;
-    } kinds[] = {{GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D},
-                 {GL_TEXTURE_CUBE_MAP, GL_TEXTURE_BINDING_CUBE_MAP},
-                 {GL_TEXTURE_2D_ARRAY, GL_TEXTURE_BINDING_2D_ARRAY},
-                 {GL_TEXTURE_3D, GL_TEXTURE_BINDING_3D},
-                 {GL_TEXTURE_2D_MULTISAMPLE, GL_TEXTURE_BINDING_2D_MULTISAMPLE},
-                 {GL_TEXTURE_RECTANGLE, GL_TEXTURE_BINDING_RECTANGLE},
-                 {GL_TEXTURE_2D_MULTISAMPLE_ARRAY, GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY}};
-    for (auto& k : kinds) {
+    for (auto& k : gl::TEXTURE_TARGETS) {
       auto was = static_cast<uint32_t>(gl::ask(c_, k.binding, 0));
       if (!ok()) continue;
       driver::glBindTexture(k.target, static_cast<uint32_t>(i.name));
       if (!ok()) continue;
       uint32_t at = k.target == GL_TEXTURE_CUBE_MAP
-                        ? static_cast<uint32_t>(face ? face : GL_TEXTURE_CUBE_MAP_POSITIVE_X)
+                        ? static_cast<uint32_t>(i.face ? i.face : GL_TEXTURE_CUBE_MAP_POSITIVE_X)
                         : k.target;
-      driver::glGetTexLevelParameteriv(at, level, GL_TEXTURE_WIDTH, &i.width);
-      driver::glGetTexLevelParameteriv(at, level, GL_TEXTURE_HEIGHT, &i.height);
-      driver::glGetTexLevelParameteriv(at, level, GL_TEXTURE_INTERNAL_FORMAT, &i.format);
+      driver::glGetTexLevelParameteriv(at, i.level, GL_TEXTURE_WIDTH, &i.width);
+      driver::glGetTexLevelParameteriv(at, i.level, GL_TEXTURE_HEIGHT, &i.height);
+      driver::glGetTexLevelParameteriv(at, i.level, GL_TEXTURE_INTERNAL_FORMAT, &i.format);
       if (k.target == GL_TEXTURE_2D_MULTISAMPLE || k.target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY)
-        driver::glGetTexLevelParameteriv(at, level, GL_TEXTURE_SAMPLES, &i.samples);
+        driver::glGetTexLevelParameteriv(at, i.level, GL_TEXTURE_SAMPLES, &i.samples);
       driver::glBindTexture(k.target, was);
       ok();
       return;
@@ -208,15 +202,7 @@ void colors(Reader& r, GlContext* c, bool one, int width, int height, std::vecto
       r.cannot(called + " holds integers, which are no picture");
       continue;
     }
-    if (!i.width) {  // OpenGL ES 2 and 3.0 do not tell a texture's size: the viewport's is taken
-      gl::FrameImage image{0, 0, framebuffer};
-      if (!gl::frame_extent(c, &image)) {
-        r.cannot("the driver does not tell how large " + called + " is");
-        continue;
-      }
-      i.width = image.width;
-      i.height = image.height;
-    }
+    if (!r.sized(i, called)) continue;
     AttachmentImage out{name, i.width, i.height, 4, std::vector<uint8_t>(area(i.width, i.height) * 4)};
     if (r.pixels(several ? point : 0, i, i.width, i.height, GL_RGBA, GL_UNSIGNED_BYTE, GL_COLOR_BUFFER_BIT,
                  out.pixels.data()))
@@ -235,13 +221,7 @@ void depth_or_stencil(Reader& r, GlContext* c, bool depth, int width, int height
   if (r.framebuffer()) {
     i = r.info(depth ? GL_DEPTH_ATTACHMENT : GL_STENCIL_ATTACHMENT);
     if (!i.type) return r.cannot(std::string("the framebuffer has no ") + name + " attachment");
-    if (!i.width) {
-      gl::FrameImage image{0, 0, r.framebuffer()};
-      if (!gl::frame_extent(c, &image))
-        return r.cannot(std::string("the driver does not tell how large the ") + name + " attachment is");
-      i.width = image.width;
-      i.height = image.height;
-    }
+    if (!r.sized(i, std::string("the ") + name + " attachment")) return;
     width = i.width;
     height = i.height;
   } else if (c->api == 1 ? !c->core && !gl::ask(c, depth ? GL_DEPTH_BITS : GL_STENCIL_BITS, 1)

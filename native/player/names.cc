@@ -136,6 +136,12 @@ void Player::made_range(int c, uint32_t recorded, uint32_t now, int64_t count) {
     names_of(c).set(recorded + static_cast<uint32_t>(i), now + static_cast<uint32_t>(i));
 }
 
+template <class T> static T nth(const uint8_t* numbers, size_t i) {
+  T v;
+  memcpy(&v, numbers + i * sizeof v, sizeof v);
+  return v;
+}
+
 bool list_numbers(uint32_t type, const void* lists, size_t n, uint32_t base, uint32_t* to) {
   auto* at = static_cast<const uint8_t*>(lists);
   for (size_t i = 0; i < n; ++i) {
@@ -143,33 +149,12 @@ bool list_numbers(uint32_t type, const void* lists, size_t n, uint32_t base, uin
     switch (type) {
       case GL_BYTE: v = reinterpret_cast<const int8_t*>(at)[i]; break;
       case GL_UNSIGNED_BYTE: v = at[i]; break;
-      case GL_SHORT: {
-        int16_t s;
-        memcpy(&s, at + i * 2, 2);
-        v = s;
-        break;
-      }
-      case GL_UNSIGNED_SHORT: {
-        uint16_t s;
-        memcpy(&s, at + i * 2, 2);
-        v = s;
-        break;
-      }
-      case GL_INT: {
-        int32_t s;
-        memcpy(&s, at + i * 4, 4);
-        v = s;
-        break;
-      }
-      case GL_UNSIGNED_INT: {
-        uint32_t s;
-        memcpy(&s, at + i * 4, 4);
-        v = s;
-        break;
-      }
+      case GL_SHORT: v = nth<int16_t>(at, i); break;
+      case GL_UNSIGNED_SHORT: v = nth<uint16_t>(at, i); break;
+      case GL_INT: v = nth<int32_t>(at, i); break;
+      case GL_UNSIGNED_INT: v = nth<uint32_t>(at, i); break;
       case GL_FLOAT: {
-        float s;
-        memcpy(&s, at + i * 4, 4);
+        const auto s = nth<float>(at, i);
         v = s > -2e9f && s < 4e9f ? static_cast<int64_t>(s) : 0;
         break;
       }

@@ -69,17 +69,10 @@ std::map<uint32_t, Group> monitor_groups() {
       driver::glGetPerfMonitorCounterInfoAMD(id, c, GL_COUNTER_TYPE_AMD, &counter.type);
       uint64_t range[2] = {};  // two values of the counter's type
       driver::glGetPerfMonitorCounterInfoAMD(id, c, GL_COUNTER_RANGE_AMD, range);
-      if (counter.type == GL_UNSIGNED_INT) {
-        uint32_t most;
-        memcpy(&most, reinterpret_cast<char*>(range) + 4, 4);
-        counter.most = most;
-      } else if (counter.type == GL_UNSIGNED_INT64_AMD) {
-        counter.most = static_cast<double>(range[1]);
-      } else {
-        float most;
-        memcpy(&most, reinterpret_cast<char*>(range) + 4, 4);
-        counter.most = static_cast<double>(most);
-      }
+      const void* second = reinterpret_cast<char*>(range) + 4;
+      counter.most = counter.type == GL_UNSIGNED_INT         ? number_at<uint32_t>(second)
+                     : counter.type == GL_UNSIGNED_INT64_AMD ? static_cast<double>(range[1])
+                                                             : number_at<float>(second);
     }
   }
   drain_errors();
@@ -91,11 +84,7 @@ const std::map<uint32_t, Group>& known_groups() { return once_a_context<monitor_
 size_t counter_bytes(uint32_t type) { return type == GL_UNSIGNED_INT64_AMD ? 8 : 4; }
 
 double decoded(const uint8_t* at, uint32_t type, size_t bytes) {
-  if (type == GL_FLOAT || type == GL_PERCENTAGE_AMD) {
-    float v;
-    memcpy(&v, at, 4);
-    return static_cast<double>(v);
-  }
+  if (type == GL_FLOAT || type == GL_PERCENTAGE_AMD) return number_at<float>(at);
   uint64_t v = 0;
   memcpy(&v, at, bytes);
   return static_cast<double>(v);

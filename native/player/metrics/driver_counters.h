@@ -1,6 +1,7 @@
 // Common parts of sources that have the driver count, context by context, and of back-ends of counter extensions.
 #pragma once
 #include <cstdio>
+#include <cstring>
 #include <unordered_map>
 #include <utility>
 
@@ -14,6 +15,13 @@ template <auto ask> const auto& once_a_context() {
   auto it = by_context.find(current_context());
   if (it == by_context.end()) it = by_context.emplace(current_context(), ask()).first;
   return it->second;
+}
+
+// A number of that type in a driver's answer.
+template <class T> double number_at(const void* at) {
+  T v;
+  memcpy(&v, at, sizeof v);
+  return static_cast<double>(v);
 }
 
 // A source with a state for each context. State::waits(): whether results of segments are still to come.

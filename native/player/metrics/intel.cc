@@ -186,23 +186,11 @@ class IntelSource : public ContextSource<IntelState> {
         c.data == GL_PERFQUERY_COUNTER_DATA_UINT64_INTEL || c.data == GL_PERFQUERY_COUNTER_DATA_DOUBLE_INTEL ? 8 : 4;
     if (c.offset > data.size() || data.size() - c.offset < bytes)
       return to.lost(segment, metric, "the driver's result is too short for the counter");
-    double v = 0;
     const uint8_t* at = &data[c.offset];
-    if (c.data == GL_PERFQUERY_COUNTER_DATA_UINT64_INTEL) {
-      uint64_t raw;
-      memcpy(&raw, at, 8);
-      v = static_cast<double>(raw);
-    } else if (c.data == GL_PERFQUERY_COUNTER_DATA_DOUBLE_INTEL) {
-      memcpy(&v, at, 8);
-    } else if (c.data == GL_PERFQUERY_COUNTER_DATA_FLOAT_INTEL) {
-      float raw;
-      memcpy(&raw, at, 4);
-      v = static_cast<double>(raw);
-    } else {
-      uint32_t raw;
-      memcpy(&raw, at, 4);
-      v = raw;
-    }
+    const double v = c.data == GL_PERFQUERY_COUNTER_DATA_UINT64_INTEL   ? number_at<uint64_t>(at)
+                     : c.data == GL_PERFQUERY_COUNTER_DATA_DOUBLE_INTEL ? number_at<double>(at)
+                     : c.data == GL_PERFQUERY_COUNTER_DATA_FLOAT_INTEL  ? number_at<float>(at)
+                                                                        : number_at<uint32_t>(at);
     if (c.most &&
         (c.type == GL_PERFQUERY_COUNTER_RAW_INTEL || c.type == GL_PERFQUERY_COUNTER_EVENT_INTEL ||
          c.type == GL_PERFQUERY_COUNTER_DURATION_RAW_INTEL) &&

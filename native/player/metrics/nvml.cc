@@ -86,56 +86,35 @@ NvmlLibrary& nvml_library() {
   return made;
 }
 
+// Reads a number that the library tells of a device, of `which` kind.
+template <auto function, auto... which> bool number(NvmlLibrary& l, NvmlDevice d, double& v) {
+  unsigned n = 0;
+  return l.*function && (l.*function)(d, which..., &n) == SUCCESS && (v = n, true);
+}
+// The same of a number among several.
+template <auto function, class Several, auto member> bool one_of(NvmlLibrary& l, NvmlDevice d, double& v) {
+  Several all{};
+  return l.*function && (l.*function)(d, &all) == SUCCESS && (v = static_cast<double>(all.*member), true);
+}
+
 struct NvmlMetric {
   const char *name, *type, *unit;
   bool (*read)(NvmlLibrary&, NvmlDevice, double&);
 };
 const NvmlMetric NVML_METRICS[] = {
-    {"gpu_utilization", "percent", "percent",
-     [](NvmlLibrary& l, NvmlDevice d, double& v) {
-       Utilization u{};
-       return l.utilization && l.utilization(d, &u) == SUCCESS && (v = u.gpu, true);
-     }},
-    {"memory_utilization", "percent", "percent",
-     [](NvmlLibrary& l, NvmlDevice d, double& v) {
-       Utilization u{};
-       return l.utilization && l.utilization(d, &u) == SUCCESS && (v = u.memory, true);
-     }},
-    {"power", "gauge", "mW",
-     [](NvmlLibrary& l, NvmlDevice d, double& v) {
-       unsigned p = 0;
-       return l.power && l.power(d, &p) == SUCCESS && (v = p, true);
-     }},
+    {"gpu_utilization", "percent", "percent", one_of<&NvmlLibrary::utilization, Utilization, &Utilization::gpu>},
+    {"memory_utilization", "percent", "percent", one_of<&NvmlLibrary::utilization, Utilization, &Utilization::memory>},
+    {"power", "gauge", "mW", number<&NvmlLibrary::power>},
     {"energy", "counter", "mJ",
      [](NvmlLibrary& l, NvmlDevice d, double& v) {
        unsigned long long e = 0;
        return l.energy && l.energy(d, &e) == SUCCESS && (v = static_cast<double>(e), true);
      }},
-    {"graphics_clock", "gauge", "MHz",
-     [](NvmlLibrary& l, NvmlDevice d, double& v) {
-       unsigned c = 0;
-       return l.clock && l.clock(d, CLOCK_GRAPHICS, &c) == SUCCESS && (v = c, true);
-     }},
-    {"sm_clock", "gauge", "MHz",
-     [](NvmlLibrary& l, NvmlDevice d, double& v) {
-       unsigned c = 0;
-       return l.clock && l.clock(d, CLOCK_SM, &c) == SUCCESS && (v = c, true);
-     }},
-    {"memory_clock", "gauge", "MHz",
-     [](NvmlLibrary& l, NvmlDevice d, double& v) {
-       unsigned c = 0;
-       return l.clock && l.clock(d, CLOCK_MEMORY, &c) == SUCCESS && (v = c, true);
-     }},
-    {"temperature", "gauge", "C",
-     [](NvmlLibrary& l, NvmlDevice d, double& v) {
-       unsigned t = 0;
-       return l.temperature && l.temperature(d, TEMPERATURE_GPU, &t) == SUCCESS && (v = t, true);
-     }},
-    {"memory_used", "gauge", "bytes",
-     [](NvmlLibrary& l, NvmlDevice d, double& v) {
-       Memory m{};
-       return l.memory && l.memory(d, &m) == SUCCESS && (v = static_cast<double>(m.used), true);
-     }},
+    {"graphics_clock", "gauge", "MHz", number<&NvmlLibrary::clock, CLOCK_GRAPHICS>},
+    {"sm_clock", "gauge", "MHz", number<&NvmlLibrary::clock, CLOCK_SM>},
+    {"memory_clock", "gauge", "MHz", number<&NvmlLibrary::clock, CLOCK_MEMORY>},
+    {"temperature", "gauge", "C", number<&NvmlLibrary::temperature, TEMPERATURE_GPU>},
+    {"memory_used", "gauge", "bytes", one_of<&NvmlLibrary::memory, Memory, &Memory::used>},
 };
 
 struct DeviceMetric {
