@@ -75,10 +75,6 @@ std::vector<Bound> bound(GlContext* c) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 // While it lives, buffers are read through a target that the program does not see.
 class Reading {
  public:

@@ -14,7 +14,6 @@
 #include <xxhash.h>
 
 namespace dt::play {
-namespace {}  // namespace
 
 const char* error_name(uint32_t error) {
   switch (error) {

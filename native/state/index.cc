@@ -397,9 +397,6 @@ class Place {
   uint64_t bytes_;
   int fd_ = -1;
 };
-}  // namespace
-
-namespace {
 
 // All nodes as blocks, with the text of their paths and of all text values, and their order by path.
 struct Named {

@@ -21,10 +21,6 @@ bool is_handle(const Field& f) {
   return false;
 }
 
-}  // namespace
-
-namespace {
-
 // The parameters and settings of surfaces, contexts and displays: state that no call reads.
 class Describe {
  public:

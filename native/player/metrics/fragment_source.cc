@@ -207,10 +207,11 @@ uint32_t FragmentSource::take(State& s) {
 }
 
 void FragmentSource::give_back(State& s, Drawn& d) {
-  for (Count* c : {&d.generated, &d.survived, &d.passed, &d.samples_generated, &d.samples_survived, &d.samples_passed})
+  for (Count* c :
+       {&d.generated, &d.survived, &d.passed, &d.samples_generated, &d.samples_survived, &d.samples_passed}) {
     if (c->query && !(d.own && d.own->name == c->query)) s.free.push_back(c->query);
-  for (Count* c : {&d.generated, &d.survived, &d.passed, &d.samples_generated, &d.samples_survived, &d.samples_passed})
     c->query = 0;
+  }
 }
 
 void FragmentSource::abandon(State& s) {
@@ -411,12 +412,8 @@ void FragmentSource::again(State& s, Drawn& d, Draw& draw, bool queries) {
 
 const char* FragmentSource::perform(Draw& draw, uint32_t program, bool bare) {
   std::string why;
-  bool drew = false;
-  if (bare && !use_bare_copy(program, why)) {
-    use_program(program);
-    return lasting(why);
-  }
-  drew = draw.perform();
+  if (bare && !use_bare_copy(program, why)) return use_program(program), lasting(why);
+  const bool drew = draw.perform();
   if (bare) use_program(program);
   return drew ? nullptr : "the player left it out";
 }

@@ -35,8 +35,7 @@ void FragmentSource::count_sampled(State& s, Drawn& d, Draw& draw, uint32_t prog
   std::string no = FetchCounter::missing();
   const char* why = no.empty() ? nullptr : lasting(no);
   if (!why && (draw.given().vertices < 0 && !(draw.flags & FLAG_DRAW))) why = "it is no draw of primitives";
-  if (!why && program && !has_placing_copy(program, true, Placed::SAMPLES, no)) why = lasting(no);
-  if (!why && !program && !has_placing_copy(0, true, Placed::SAMPLES, no)) why = lasting(no);
+  if (!why && !has_placing_copy(program, true, Placed::SAMPLES, no)) why = lasting(no);
   if (!why) target_size(t.draw, t.size, why);
   if (!why && !make_lists(s, t.size)) why = "the driver does not give back the counts";
   if (why) {

@@ -167,10 +167,6 @@ class Everywhere {
   const bool shaped_ = enabled(GL_VERTEX_ARRAY), colored_ = enabled(GL_COLOR_ARRAY);
 };
 
-}  // namespace
-
-namespace {
-
 // Primitives add up plain colours for a while: nothing else of the program's state takes part but their shape and, with
 // `tested`, the stencil test. The buffer of colours is cleared.
 class PlainColors {

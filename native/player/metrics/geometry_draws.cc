@@ -146,22 +146,10 @@ bool parts_of(const Call& call, std::vector<DrawPart>& parts, const char*& why) 
   const uint32_t shapes = shapes_of(name);
   bool indexed = contains(name, "Elements"), instanced = contains(name, "Instanced");
   uint64_t instances = instanced ? std::max(call.number("instancecount"), call.number("primcount")) : 1;
-  if (call.flags & FLAG_INDIRECT) {
-    return indirect_parts(call, indexed, parts, why);
-  }
-  if (shapes & SHAPE_RECT) {
-    DrawPart p;
-    p.count = 4;
-    parts.push_back(p);
-    return true;
-  }
-  if (call.flags & FLAG_MESH) {
-    add_mesh(call, parts);
-    return true;
-  }
-  if (shapes & SHAPE_MULTI_ARRAYS) {
-    return multi_parts(call, indexed, instances, parts, why);
-  }
+  if (call.flags & FLAG_INDIRECT) return indirect_parts(call, indexed, parts, why);
+  if (shapes & SHAPE_RECT) return parts.emplace_back().count = 4, true;
+  if (call.flags & FLAG_MESH) return add_mesh(call, parts), true;
+  if (shapes & SHAPE_MULTI_ARRAYS) return multi_parts(call, indexed, instances, parts, why);
   if (!(shapes & SHAPE_ARRAYS)) return why = "how many vertices it draws is not known", false;
   DrawPart p;
   p.first = positive(call.number("first")), p.count = positive(call.number("count")), p.instances = positive(instances),

@@ -47,16 +47,9 @@ void write_values(Writer& out, const char* name, const PixelValues& v, size_t bu
 }
 
 void write_event(Writer& out, const PixelEvent& e, size_t buffer) {
-  out.object().put("call", e.call).key("until");
-  if (e.until)
-    out.value(e.until);
-  else
-    out.value(nullptr);
-  out.key("submit");
-  if (e.submit)
-    out.value(e.submit);
-  else
-    out.value(nullptr);
+  out.object().put("call", e.call);
+  for (auto [name, call] : {std::pair{"until", e.until}, {"submit", e.submit}})
+    call ? out.put(name, call) : out.put(name, nullptr);
   out.put("kind", e.kind);
   write_values(out, "before", e.before, buffer);
   write_values(out, "after", e.after, buffer);

@@ -297,11 +297,7 @@ void PixelHistory::write(FILE* to, unsigned buffer) {
     why = lasting("the image has " + std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels");
   JsonObject line;
   auto& out = line.put("x", x_).put("y", y_).put("why", why).writer();
-  out.key("format");
-  if (image)
-    out.value(image->kind);
-  else
-    out.value(nullptr);
+  out.put("format", image ? image->kind : nullptr);
   write_values(out, "now", now, buffer);
   out.list("events");
   for (auto& e : events_) {

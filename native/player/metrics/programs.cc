@@ -368,9 +368,6 @@ bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* read
   copy->uniforms.write(program, copy->name, copy->uniforms.values(program));
   return true;
 }
-}  // namespace
-
-namespace {
 Variant placing(bool bare, Placed as) { return static_cast<Variant>(PLACING + 2 * static_cast<int>(as) + bare); }
 void write_place(const Copy& copy, const Place& place) {
   driver::glUniform4i(copy.place, place.first, place.row, place.room, place.odd);
