@@ -248,6 +248,13 @@ def test_many_recordings_are_a_page(opened, tmp_path):
     page.until("document.querySelectorAll('.plot .dot').length === 20")
     page.press("h")
     page.until(f"drawtap.view.length === {sum(map(is_red, range(MANY)))}")
+    # What stands side by side has one height: red counts of builds with and without speed, and missing pictures.
+    page.page.evaluate("drawtap.go({label: 'differs'})")
+    page.press("Home", "n")
+    page.reads("no picture was kept")
+    many = "new Set([...document.querySelectorAll(all)].map((one) => one.getBoundingClientRect()[side])).size"
+    for all_, side in ((".head .build > b + span", "top"), (".three .lacks", "height"), (".three figcaption", "top")):
+        assert page.page.evaluate(f"((all, side) => {many})('{all_}', '{side}')") == 1, all_
     used = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{server.process.pid}/status").read_text())
     assert used is not None
     assert int(used[1]) < 1 << 20  # 1 GiB

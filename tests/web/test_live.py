@@ -82,6 +82,11 @@ def test_the_page_fits_and_goes_on_with_another_manager(opened, live, desktop, w
         program=("1", "Limit and class"),
     )
     assert page.toured_all()
+    # Surfaces stand apart from what is known of their process.
+    assert page.page.evaluate(
+        "(() => { const of = (one) => document.querySelector(`#panel .scroll ${one}`).getBoundingClientRect();"
+        " return of('+ div > *').top - of('table').bottom > 10; })()"
+    )
     manager.terminate()
     manager.wait()
     page.wait("d.look.error")

@@ -307,10 +307,12 @@ export class LivePage {
     const values =
         Object.entries(program.values ?? {})
             .map(([name, one]) => named(name, n(one.value), h("i", {text: `${one.age_s.toFixed(1)} s ago`})));
-    settle(form.rest, values.length > 0 && title("Values"), values.length > 0 && h("table", {}, ...values), facts([
-             ["command", (program.command ?? []).join(" ")], ["group", program.cgroup], ["user", program.uid],
-             ["profile", program.profile || "none"]
-           ]));
+    settle(
+        form.rest, values.length > 0 && title("Values"), values.length > 0 && h("table", {}, ...values),
+        title("Process"), facts([
+          ["command", (program.command ?? []).join(" ")], ["group", program.cgroup], ["user", program.uid],
+          ["profile", program.profile || "none"]
+        ]));
     this.draw();
   }
 
