@@ -248,6 +248,18 @@ def test_handles_and_addresses_are_no_state(
     assert rows == [{"path": "contexts[1].GL_DEPTH_FUNC", "a": '"GL_LESS"', "b": '"GL_EQUAL"'}]
 
 
+def test_frames_that_only_one_side_has_are_more_than_either_has(tmp_path: Path, drawtap: Callable[..., object]) -> None:
+    shared = list(range(40))
+    a = _frames(tmp_path / "a.dtap", [[51], [52], shared])
+    b = _frames(tmp_path / "b.dtap", [shared, [61], [62]])
+    one = _frames(tmp_path / "one.dtap", [shared])
+    page = tmp_path / "page.html"
+    assert "4 frames differ (A has 3, B has 3)" in drawtap("diff", a, b).out  # type: ignore[attr-defined]
+    assert "2 frames differ (A has 3, B has 1)" in drawtap("diff", a, one).out  # type: ignore[attr-defined]
+    assert drawtap("diff", a, b, "-o", page).code == 1  # type: ignore[attr-defined]
+    assert "frames differ (A has 3, B has 3)" in page.read_text()
+
+
 def test_calls_after_the_last_frame_are_no_frame(tmp_path: Path, drawtap) -> None:
     def made(name: str, last: int) -> Path:
         w = Writer()

@@ -91,6 +91,16 @@ def _calls(a: Trace, b: Trace, frames: range | None, limit: int, *, outputs: boo
     )
 
 
+def _of_frames(compared: Differences) -> str:
+    from drawtap.output.text import number
+
+    # A frame that only one recording has is one that differs: there may be more of these than either has frames.
+    a, b = compared.frames_a, compared.frames_b
+    if a == b >= compared.different_frames:
+        return f"of {number(a)} frames differ"
+    return f"frames differ (A has {number(a)}, B has {number(b)})"
+
+
 def _note(compared: Differences, listed: int, images: bool, pictures: int) -> str:
     from drawtap.output.text import counted, number
 
@@ -104,12 +114,7 @@ def _note(compared: Differences, listed: int, images: bool, pictures: int) -> st
             (compared.equal, "equal"),
         )
         text = ", ".join(f"{number(n)} {what}" for n, what in parts if n)
-        frames = (
-            f"{compared.frames_a}"
-            if compared.frames_a == compared.frames_b
-            else f"{compared.frames_a} and {compared.frames_b}"
-        )
-        text = f"{text}; {number(compared.different_frames)} of {frames} frames differ"
+        text = f"{text}; {number(compared.different_frames)} {_of_frames(compared)}"
         text += ", and calls after the last frame" if compared.rest_differs else ""
     left = compared.changed + compared.only_a + compared.only_b - listed
     if left:
@@ -171,10 +176,7 @@ def _page(
             (number(compared.changed), "changed"),
             (number(compared.only_a), "only in A"),
             (number(compared.only_b), "only in B"),
-            (
-                number(compared.different_frames),
-                f"of {number(max(compared.frames_a, compared.frames_b))} frames differ",
-            ),
+            (number(compared.different_frames), _of_frames(compared)),
         ],
         _by_frame(compared),
         objects,
