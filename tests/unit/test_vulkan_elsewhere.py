@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import struct
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +32,7 @@ _ARGUMENTS = {
     "export: apitrace": ("-f", "apitrace", "-o", "x.trace"),
     "state: changes": ("2", "--changes"),
     "state: driver": ("2", "--from-driver"),
+    "verify: state": ("--state",),
     "synthesize": ("-o", "folder"),
 }
 
@@ -52,6 +54,21 @@ def test_what_never_exists_gets_its_reason(recording: Path, tmp_path: Path) -> N
     done = run_drawtap("state", recording, "2", "--on", "llvmpipe")
     assert "drivers of Vulkan answer no questions about state" in done.stderr
     assert "yet" not in done.stderr
+
+
+def test_info_says_on_which_devices_the_program_drew(tmp_path: Path) -> None:
+    version = 1 << 22 | 3 << 12 | 230
+    s = VulkanScene()
+    for device, name in ((0x40, b"Moon GPU"), (0x41, b"Sun GPU"), (0x42, b"Idle GPU")):
+        s.vkGetPhysicalDeviceProperties(device, pProperties={"apiVersion": version, "deviceName": [*name]})
+    s.vkGetPhysicalDeviceProperties(0x41, pProperties={"apiVersion": version, "deviceName": [*b"Sun GPU"]})
+    for device in (0x41, 0x40, 0x43):
+        s.vkCreateDevice(device, {}, pDevice=[DEVICE + device])
+    said = run_drawtap("info", s.write(tmp_path / "t.dtap")).stdout
+    assert re.search(r"device 1 +Sun GPU, Vulkan 1\.3\.230\n", said), said
+    assert re.search(r"device 2 +Moon GPU, Vulkan 1\.3\.230\n", said), said
+    assert re.search(r"device 3 +of Vulkan; the program did not ask for its name\n", said), said
+    assert "Idle GPU" not in said
 
 
 def test_a_redaction_names_texts_of_structures_and_of_shaders(tmp_path: Path) -> None:

@@ -133,7 +133,9 @@ def _state(trace: Trace, every: int | None, on: str) -> Sheets:
     from drawtap.output.text import counted
     from drawtap.replay import engine
     from drawtap.replay.verify import points_of, verify
+    from drawtap.trace import apis
 
+    apis.refuse(trace, "verify: state")
     verified = verify(trace, points_of(trace, every or None), environment=engine.environment_of(on))
     different = [(d.seq, d.path, d.computed, d.driver) for d in verified.disagreements]
     notes = [

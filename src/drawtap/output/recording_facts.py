@@ -169,7 +169,38 @@ def _driver(trace: Trace) -> dict[str, object]:
         line = ", ".join(said[k] for k in ("renderer", "version", "vendor") if said.get(k))
         if line not in lines.values():
             lines[f"context {context}"] = line
-    return lines
+    return lines | _devices(trace)
+
+
+_PROPERTIES = {
+    "vkGetPhysicalDeviceProperties": "p.pProperties",
+    "vkGetPhysicalDeviceProperties2": "p.pProperties.properties",
+    "vkGetPhysicalDeviceProperties2KHR": "p.pProperties.properties",
+}
+
+
+def _devices(trace: Trace) -> dict[str, object]:
+    # The program made these devices of Vulkan, and asked for their properties before.
+    called = trace.database.functions
+    if "vkcreatedevice" not in called:
+        return {}
+    asked = [
+        f'SELECT p."physicalDevice" AS device, {of}.deviceName AS name, {of}.apiVersion AS version FROM "{name}" p'
+        for name, of in _PROPERTIES.items()
+        if name.lower() in called
+    ] or ["SELECT NULL::UBIGINT AS device, NULL AS name, NULL::UBIGINT AS version WHERE false"]
+    rows = trace.sql(
+        "SELECT DISTINCT a.name, a.version FROM"
+        ' (SELECT c."physicalDevice" AS device, min(c.seq) AS seq FROM "vkCreateDevice" c GROUP BY 1) c'
+        f" LEFT JOIN ({' UNION ALL '.join(asked)}) a ON a.device = c.device ORDER BY c.seq"
+    ).fetchall()
+    return {f"device {i}": _device(*row) for i, row in enumerate(rows, 1)}
+
+
+def _device(name: object, version: object) -> str:
+    if not isinstance(version, int):
+        return "of Vulkan; the program did not ask for its name"
+    return f"{name}, Vulkan {version >> 22 & 0x7F}.{version >> 12 & 0x3FF}.{version & 0xFFF}"
 
 
 def _machine(recording: Mapping[str, object]) -> dict[str, object]:

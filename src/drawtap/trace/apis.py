@@ -54,6 +54,11 @@ WITHOUT_VULKAN: Mapping[str, Gap] = {
         "drawtap state FILE CALL without --from-driver and --on computes it",
         "drivers of Vulkan answer no questions about state",
     ),
+    "verify: state": Gap(
+        "A comparison with the state of a driver",
+        "drawtap verify FILE without --state compares images",
+        "drivers of Vulkan answer no questions about state",
+    ),
     "synthesize": Gap(
         "A program with the features of a recording",
         "drawtap synthesize --set draws=100 -o FOLDER writes one of OpenGL ES without a recording",
