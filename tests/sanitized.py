@@ -53,13 +53,19 @@ OPTIONS = "hard_rss_limit_mb=1024:allocator_may_return_null=1:detect_leaks=1"
 OPTIONS += "" if WHOLE else ":quarantine_size_mb=16"
 SCOPES = "-fsanitize-address-use-after-scope"
 # Sources in these folders include by relative path alone. They are compiled alike for all programs.
-ALIKE = ("common", "core", "drain", "edit", "system")
-# The headers of all units together are a fourth of the work. More in a unit, and a compiler needs more than 1 GB.
+ALIKE = ("common", "core", "drain", "system")
+# The headers of all units together are a fourth of the work. More in a unit, and a compiler needs more than 1.5 GB.
 UNIT_BYTES = 4_000_000
 # Each part of the hash is compiled for other processors.
 HASH = tuple(ROOT / f"native/common/{name}.cc" for name in ("hash", "hash_avx2", "hash_avx512"))
-# One includes the system's EGL headers, the other those that are made for the player.
-ALONE = (*(ROOT / f"native/player/{name}.cc" for name in ("windows", "special")), *HASH)
+# One includes the system's EGL headers, another those that are made for the player, the third names enumerants of EGL.
+ALONE = (
+    *(ROOT / f"{name}.cc" for name in ("native/player/windows", "native/player/special", "tests/native/fuzz_player")),
+    *HASH,
+)
+# The player includes the system's EGL headers, and its hooks would hide names of the mirror. The program that tests the
+# runtime has a macro of several lines.
+APART = ("mirror", "player", "runtime")
 # These are in several programs, so they are a unit of their own.
 READER = ("arrow", "chunk", "frames", "markers", "order", "signature", "structures", "text", "trace", "tree_text")
 READER += ("vulkan",)
@@ -120,18 +126,23 @@ def build(
 
     sources = list(sources)
     shared = set(SHARED) if set(SHARED) <= set(sources) else set()
-    # Rooms that are compiled alike are one unit: each would read the same headers again.
+    # Rooms that are compiled alike are one unit, and so are most others: each would read the same headers again.
     units = joined(
         sources,
         UNIT_BYTES,
         alone=ALONE,
-        key=lambda one: (_room(one) in ALIKE or one.parent, _speed(one), one.suffix, one in shared),
+        key=lambda one: (_group(one), _speed(one), one.suffix, one in shared),
     )
     with ThreadPoolExecutor(2) as pool:
         objects = [name for names in pool.map(compile_all, units) for name in names]
     names = [f"-l{name}" for name in libraries]
     subprocess.run([tool, *flags, *link, *objects, "-o", str(program), *names], check=True)
     return program
+
+
+def _group(source: Path) -> str:
+    room = _room(source)
+    return "alike" if room in ALIKE else room if room in APART else ""
 
 
 def _speed(source: Path) -> str:
