@@ -27,7 +27,7 @@ int32_t make_pipelines(VkDevice, VkPipelineCache, uint32_t, const VkGraphicsPipe
 }
 void end_pipeline(VkDevice, VkPipeline, const void*) {}
 // The plan is made by then: nothing is recorded.
-int32_t make_pool(VkDevice, const VkCommandPoolCreateInfo*, const void*, VkCommandPool*) { return -1; }
+int32_t refuse_pool(VkDevice, const VkCommandPoolCreateInfo*, const void*, VkCommandPool*) { return -1; }
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void* Table::get(uint16_t wanted) {
   switch (wanted) {
     case number::vkCreateGraphicsPipelines: return reinterpret_cast<void*>(make_pipelines);
     case number::vkDestroyPipeline: return reinterpret_cast<void*>(end_pipeline);
-    case number::vkCreateCommandPool: return reinterpret_cast<void*>(make_pool);
+    case number::vkCreateCommandPool: return reinterpret_cast<void*>(refuse_pool);
     default: return nullptr;
   }
 }
