@@ -45,6 +45,22 @@ static void start_with(struct Wanted w) {
   vkGetDeviceQueue(device, 0, 0, &queue);
 }
 
+/* Makes a device of Vulkan 1.2 with timelines. */
+static void start_with_timelines(void) {
+  VkPhysicalDeviceVulkan12Features features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                               .timelineSemaphore = 1};
+  start_with((struct Wanted){.minor = 2, .newer = &features});
+}
+
+static VkSemaphore make_timeline(void) {
+  VkSemaphoreTypeCreateInfo timeline = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                        .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+  VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &timeline};
+  VkSemaphore made;
+  CHECK(vkCreateSemaphore(device, &info, 0, &made));
+  return made;
+}
+
 /* Memory of the first type. */
 static VkDeviceMemory room(VkMemoryRequirements needs) {
   VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size};
@@ -59,22 +75,33 @@ struct Image {
   VkDeviceMemory memory;
 };
 
+/* What makes an image of one level. */
+static VkImageCreateInfo of_one_level(VkFormat format, uint32_t side, uint32_t usage, uint32_t samples) {
+  return (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                             .imageType = VK_IMAGE_TYPE_2D,
+                             .format = format,
+                             .extent = {side, side, 1},
+                             .mipLevels = 1,
+                             .arrayLayers = 1,
+                             .samples = samples,
+                             .usage = usage};
+}
+
+/* An image behind `at` bytes of `memory`, which is made for it where it is 0. */
+static VkImage place_image(VkDeviceMemory* memory, uint64_t at, VkImageCreateInfo info) {
+  VkImage image;
+  CHECK(vkCreateImage(device, &info, 0, &image));
+  VkMemoryRequirements needs;
+  vkGetImageMemoryRequirements(device, image, &needs);
+  if (!*memory) *memory = room(needs);
+  CHECK(vkBindImageMemory(device, image, *memory, at));
+  return image;
+}
+
 /* An image of one level, with a view of these aspects if there are any; `samples` a pixel. */
 static struct Image make_image(VkFormat format, uint32_t side, uint32_t usage, uint32_t aspects, uint32_t samples) {
   struct Image made = {0};
-  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                            .imageType = VK_IMAGE_TYPE_2D,
-                            .format = format,
-                            .extent = {side, side, 1},
-                            .mipLevels = 1,
-                            .arrayLayers = 1,
-                            .samples = samples,
-                            .usage = usage};
-  CHECK(vkCreateImage(device, &info, 0, &made.image));
-  VkMemoryRequirements needs;
-  vkGetImageMemoryRequirements(device, made.image, &needs);
-  made.memory = room(needs);
-  CHECK(vkBindImageMemory(device, made.image, made.memory, 0));
+  made.image = place_image(&made.memory, 0, of_one_level(format, side, usage, samples));
   if (!aspects) return made;
   VkImageViewCreateInfo of = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
                               .image = made.image,

@@ -303,22 +303,11 @@ static void record(VkCommandBuffer to, VkCommandBuffer second, VkBuffer back) {
 
 /* An image of linear tiling that the program stores texels in, (x, y, 7, 255), and no command uses. */
 static void make_linear(void) {
-  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                            .imageType = VK_IMAGE_TYPE_2D,
-                            .format = VK_FORMAT_R8G8B8A8_UNORM,
-                            .extent = {SIZE, SIZE, 1},
-                            .mipLevels = 1,
-                            .arrayLayers = 1,
-                            .samples = 1,
-                            .tiling = VK_IMAGE_TILING_LINEAR,
-                            .usage = VK_IMAGE_USAGE_SAMPLED_BIT,
-                            .initialLayout = VK_IMAGE_LAYOUT_PREINITIALIZED};
-  VkImage made;
-  CHECK(vkCreateImage(device, &info, 0, &made));
-  VkMemoryRequirements needs;
-  vkGetImageMemoryRequirements(device, made, &needs);
-  VkDeviceMemory memory = room(needs);
-  CHECK(vkBindImageMemory(device, made, memory, 0));
+  VkImageCreateInfo info = of_one_level(VK_FORMAT_R8G8B8A8_UNORM, SIZE, VK_IMAGE_USAGE_SAMPLED_BIT, 1);
+  info.tiling = VK_IMAGE_TILING_LINEAR;
+  info.initialLayout = VK_IMAGE_LAYOUT_PREINITIALIZED;
+  VkDeviceMemory memory = 0;
+  VkImage made = place_image(&memory, 0, info);
   VkImageSubresource whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
   VkSubresourceLayout layout;
   vkGetImageSubresourceLayout(device, made, &whole, &layout);

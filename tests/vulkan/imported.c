@@ -20,23 +20,6 @@ static VkDeviceMemory import(uint8_t* at, uint64_t bytes) {
   return made;
 }
 
-static VkImage make_target(void) {
-  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                            .imageType = VK_IMAGE_TYPE_2D,
-                            .format = VK_FORMAT_R8G8B8A8_UNORM,
-                            .extent = {SIDE, SIDE, 1},
-                            .mipLevels = 1,
-                            .arrayLayers = 1,
-                            .samples = VK_SAMPLE_COUNT_1_BIT,
-                            .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
-  VkImage image;
-  CHECK(vkCreateImage(device, &info, 0, &image));
-  VkMemoryRequirements needs;
-  vkGetImageMemoryRequirements(device, image, &needs);
-  CHECK(vkBindImageMemory(device, image, room(needs), 0));
-  return image;
-}
-
 static void there_and_back(VkCommandBuffer commands, VkImage image, VkBuffer buffer, uint64_t back) {
   VkBufferImageCopy part = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, .imageExtent = {SIDE, SIDE, 1}};
   begin_commands(commands, 0);
@@ -57,7 +40,8 @@ int main(void) {
   VkDeviceMemory one = import(pages, 3 * PAGE), other = import(pages + 2 * PAGE, 2 * PAGE);
   const uint32_t both = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   VkBuffer of_one = place_buffer(&one, 0, 3 * PAGE, both), of_other = place_buffer(&other, 0, 2 * PAGE, both);
-  VkImage image = make_target();
+  const uint32_t copied = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+  VkImage image = make_image(VK_FORMAT_R8G8B8A8_UNORM, SIDE, copied, 0, 1).image;
   void* at;
   for (int i = 0; i < 2; i++) {
     memset(pages, 0x22 + i, TEXELS);

@@ -37,23 +37,6 @@ static VkBuffer bind_buffer(VkDeviceMemory* to, uint64_t at, uint64_t bytes) {
   return place_buffer(to, at, bytes, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
 }
 
-static VkImage place_image(uint64_t at) {
-  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                            .imageType = VK_IMAGE_TYPE_2D,
-                            .format = VK_FORMAT_R8G8B8A8_UNORM,
-                            .extent = {SIDE, SIDE, 1},
-                            .mipLevels = 1,
-                            .arrayLayers = 1,
-                            .samples = VK_SAMPLE_COUNT_1_BIT,
-                            .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-  VkImage image;
-  CHECK(vkCreateImage(device, &info, 0, &image));
-  VkMemoryRequirements needs;
-  vkGetImageMemoryRequirements(device, image, &needs);
-  CHECK(vkBindImageMemory(device, image, memory, at));
-  return image;
-}
-
 static VkBuffer filled;
 
 static void write_commands(VkCommandBuffer commands, VkImage image, int i) {
@@ -83,7 +66,8 @@ int main(void) {
   VkCommandBuffer commands =
       make_commands(make_pool(VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT), VK_COMMAND_BUFFER_LEVEL_PRIMARY);
   bind_buffer(&memory, 0, SIDE * SIDE * 4);
-  VkImage image = place_image(PLACE);
+  VkImage image =
+      place_image(&memory, PLACE, of_one_level(VK_FORMAT_R8G8B8A8_UNORM, SIDE, VK_IMAGE_USAGE_TRANSFER_DST_BIT, 1));
   unsigned char *at, *of_ring;
   CHECK(vkMapMemory(device, memory, 0, ~0ull, 0, (void**)&at));
   long before = 0;

@@ -6,12 +6,7 @@
 #include <unistd.h>
 
 int main(void) {
-  VkPhysicalDeviceVulkan12Features features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                               .timelineSemaphore = 1};
-  start_with((struct Wanted){.minor = 2, .newer = &features});
-  VkSemaphoreTypeCreateInfo timeline = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                        .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-  VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &timeline};
+  start_with_timelines();
   VkFenceCreateInfo of_fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   const uint64_t values[8] = {1, 1, 1, 1, 1, 1, 1, 1};
   VkTimelineSemaphoreSubmitInfo given = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
@@ -19,7 +14,7 @@ int main(void) {
                                          .pSignalSemaphoreValues = values};
   for (int i = 0; i < 100; i++) {
     VkSemaphore lines[8];
-    for (int k = 0; k < 8; k++) CHECK(vkCreateSemaphore(device, &info, 0, &lines[k]));
+    for (int k = 0; k < 8; k++) lines[k] = make_timeline();
     VkFence fence;
     CHECK(vkCreateFence(device, &of_fence, 0, &fence));
     VkSubmitInfo work = {

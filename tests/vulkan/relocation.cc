@@ -9,15 +9,8 @@
 #include <vector>
 
 #include "../../native/core/error.h"
+#include "no_sizes.h"
 #include "relocation.h"
-
-namespace dt::size {
-int64_t is_secondary(int64_t buffer) { return buffer & 1; }
-int64_t capture_bytes(int64_t) { return 0; }
-int64_t instrumentation_bytes(int64_t) { return 0; }
-int64_t host_copy_bytes(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t) { return 0; }
-int64_t tensor_bytes(int64_t) { return 0; }
-}  // namespace dt::size
 
 namespace {
 

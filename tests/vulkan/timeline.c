@@ -37,13 +37,8 @@ static void* later(void* nothing) {
 }
 
 int main(void) {
-  VkPhysicalDeviceVulkan12Features features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                               .timelineSemaphore = 1};
-  start_with((struct Wanted){.minor = 2, .newer = &features});
-  VkSemaphoreTypeCreateInfo timeline = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                        .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-  VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &timeline};
-  CHECK(vkCreateSemaphore(device, &info, 0, &line));
+  start_with_timelines();
+  line = make_timeline();
   give(1, 2);
   reach(1);
   CHECK(vkQueueWaitIdle(queue));
