@@ -14,6 +14,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import zlib
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -138,6 +139,37 @@ def run_drawtap(
     with _variables(os.environ if environment is None else environment), redirect_stdout(out), redirect_stderr(err):
         code = cli.run(words)
     return subprocess.CompletedProcess(words, code, out.text(), err.text())
+
+
+def run_recorder(*arguments: str | Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run `drawtap ARGUMENTS` in this process, as `run_drawtap`, and return what its programs print, too."""
+    from drawtap import cli
+
+    words = [str(a) for a in arguments]
+    with contextlib.ExitStack() as ends:
+        kept = [ends.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
+        with contextlib.ExitStack() as stack:
+            for number, file, redirect in zip((1, 2), kept, (redirect_stdout, redirect_stderr), strict=True):
+                stack.enter_context(_printed_into(file, number))
+                printer = stack.enter_context(open(number, "w", encoding="utf-8", closefd=False))
+                stack.enter_context(redirect(printer))
+            stack.enter_context(_variables(environment))
+            code = cli.run(words)
+        for file in kept:
+            file.seek(0)
+        out, err = (io.TextIOWrapper(file, encoding="utf-8").read() for file in kept)
+    return subprocess.CompletedProcess(words, code, out, err)
+
+
+@contextlib.contextmanager
+def _printed_into(file: IO[bytes], number: int) -> Iterator[None]:
+    before = os.dup(number)
+    os.dup2(file.fileno(), number)
+    try:
+        yield
+    finally:
+        os.dup2(before, number)
+        os.close(before)
 
 
 def write_headers(folder: Path) -> Path:

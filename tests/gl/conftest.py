@@ -7,7 +7,6 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from shared import WHOLE, once, run_drawtap, x_server
+from shared import WHOLE, once, run_drawtap, run_recorder, x_server
 
 TRAPS = Path(__file__).parent / "traps"
 PROGRAMS = Path(__file__).parent / "programs"
@@ -81,8 +80,8 @@ class Bench:
     def recorded(self, argv: Sequence[str], folder: Path) -> Recorded:
         """Run a program through `drawtap record`."""
         trace = folder / "trap.dtap"
-        command = [sys.executable, "-m", "drawtap", "record", "-o", str(trace), "--", *self.arguments(argv)]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=self.environment())
+        command = ["record", "-o", trace, "--", *self.arguments(argv)]
+        result = run_recorder(*command, environment=self.environment())
         return Recorded(result, tuple(sorted(folder.glob("trap*.dtap"))))
 
     def record(self, argv: Sequence[str], trace: Path, *options: str, window: bool = False, late: bool = False) -> Path:
@@ -90,20 +89,19 @@ class Bench:
 
         `late`: the program may be stopped before its first call, and then there is none.
         """
-        command = [sys.executable, "-m", "drawtap", "record", "-q", *options, "-o", str(trace), "--"]
+        command = ["record", "-q", *options, "-o", str(trace), "--"]
         environment = self.environment()
         if window:
             environment.pop("EGL_PLATFORM")
         command += argv if window else self.arguments(argv)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
+        done = run_recorder(*command, environment=environment)
         assert late or trace.exists(), done.stdout + done.stderr
         return trace
 
     def recorded_as(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Path:
         """Record any command in an environment of its own, and return its one trace."""
         trace = folder / f"{Path(command[0]).name}.dtap"
-        line = [sys.executable, "-m", "drawtap", "record", "-o", str(trace), "--", *command]
-        done = subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT_S, env=dict(environment))
+        done = run_recorder("record", "-o", trace, "--", *command, environment=environment)
         assert done.returncode == 0, done.stdout + done.stderr
         return trace
 

@@ -58,10 +58,7 @@ def _traced(programs: Bench, name: str, folder: Path) -> Path:
 
 
 def _recorded(programs: Bench, name: str, folder: Path) -> Path:
-    trace = folder / f"{name}.dtap"
-    command = [sys.executable, "-m", "drawtap", "record", "-q", "-o", str(trace), "--", *programs.arguments([name])]
-    _run(command, env=programs.environment())
-    return trace
+    return programs.record([name], folder / f"{name}.dtap")
 
 
 def _dump(trace: Path) -> list[tuple[str, str, bool]]:

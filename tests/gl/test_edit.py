@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import struct
-import subprocess
-import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -158,11 +156,7 @@ def test_programs_that_call_everything_alike_play_as_one(programs: Bench, tmp_pa
     from drawtap.trace.core import Part, write
 
     trace, twin = tmp_path / "t.dtap", tmp_path / "twin.dtap"
-    line = [sys.executable, "-m", "drawtap", "record", "-q", "--hash-frames", "-o", str(trace), "--"]
-    environment = programs.environment()
-    if name == "resized_window":
-        del environment["EGL_PLATFORM"]
-    subprocess.run([*line, *programs.arguments([name])], capture_output=True, timeout=180, env=environment)
+    programs.record(programs.arguments([name]), trace, "--hash-frames", window=name == "resized_window")
     with drawtap.open(trace) as old:
         write([Part(old.core)], twin, annotation={"kind": "recording", "pid": 1})
     alone = player.play(trace, ["--verify"], environment=SOFTWARE)

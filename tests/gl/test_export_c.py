@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,20 +70,7 @@ class Built:
 
 
 def _record(bench: Bench, argv: list[str], trace: Path, *, window: bool = False) -> Path:
-    command = [sys.executable, "-m", "drawtap", "record", "-q", "-o", str(trace), "--"]
-    environment = bench.environment()
-    if window:
-        environment.pop("EGL_PLATFORM")
-        command += argv
-    else:
-        command += bench.arguments(argv)
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
-        said = done.stdout + done.stderr
-    except subprocess.TimeoutExpired as error:
-        said = str(error)
-    assert trace.exists(), said
-    return trace
+    return bench.record(argv, trace, window=window)
 
 
 def _built(folder: Path, *options: str, warnings: str = "-Wall -Wextra -Werror") -> Built:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.gl
 
-TIMEOUT_S = 300
 OF_OPENGL = set(redundancy.KINDS) - {"unused object"}
 # Program, a late frame, and the most of the calls up to there that may be kept.
 PROGRAMS = {
@@ -83,14 +82,8 @@ def recordings(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> Map
 
 def _record(bench: Bench, argv: list[str], trace: Path, *, program: str | None = None, late: bool = False) -> Path:
     # `late`: perhaps the program was stopped before its first call
-    command = [sys.executable, "-m", "drawtap", "record", "-q", "--hash-frames", "-o", str(trace), "--"]
-    command += [program, *argv] if program else bench.arguments(argv)
-    environment = {**bench.environment()}
-    if program:
-        environment.pop("EGL_PLATFORM")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
-    assert late or trace.exists(), done.stdout + done.stderr
-    return trace
+    line = [program, *argv] if program else argv
+    return bench.record(line, trace, "--hash-frames", window=program is not None, late=late)
 
 
 def _hashes(trace: Path, *arguments: str) -> list[str]:

@@ -7,7 +7,6 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,14 +33,8 @@ def _player() -> None:
 
 
 def _record(bench: Bench, argv: list[str], trace: Path, *, window: bool = False) -> Path:
-    environment = dict(bench.environment())
-    if window:
-        environment.pop("EGL_PLATFORM")
     program = argv if Path(argv[0]).is_absolute() else bench.arguments(argv)
-    command = [sys.executable, "-m", "drawtap", "record", "-q", "--hash-frames", "-o", str(trace), "--", *program]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
-    assert trace.exists(), done.stdout + done.stderr
-    return trace
+    return bench.record(program, trace, "--hash-frames", window=window)
 
 
 def _play(trace: Path, *arguments: str, **environment: str) -> player.Replay:

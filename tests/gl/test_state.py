@@ -33,16 +33,7 @@ def recordings(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> dic
     folder = tmp_path_factory.mktemp("state")
     found = {}
     for name in ("es2_triangle", "es1_cube", "client_arrays_gl1", "shared_contexts", "pixels", "maps"):
-        found[name] = folder / f"{name}.dtap"
-        command = [sys.executable, "-m", "drawtap", "record", "-q", "--hash-frames", "-o", str(found[name]), "--"]
-        done = subprocess.run(
-            [*command, *programs.arguments([name])],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            env=programs.environment(),
-        )
-        assert found[name].exists(), done.stderr
+        found[name] = programs.record([name], folder / f"{name}.dtap", "--hash-frames")
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -80,14 +79,7 @@ def _native() -> None:
 
 
 def record(bench: Bench, argv: list[str], trace: Path, *, window: bool = False) -> Path:
-    command = [sys.executable, "-m", "drawtap", "record", "-q", "-o", str(trace), "--"]
-    command += argv if window else bench.arguments(argv)
-    environment = {**bench.environment()}
-    if window:
-        environment.pop("EGL_PLATFORM")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
-    assert trace.exists(), done.stdout + done.stderr
-    return trace
+    return bench.record(argv, trace, window=window)
 
 
 def no_disagreement(path: Path, variables: int) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from drawtap import parts
-from shared import once, write_headers
+from shared import once, run_recorder, write_headers
 
 HERE = Path(__file__).parent
 
@@ -51,9 +50,9 @@ def recorded(program: Callable[[str], Path], environment: dict[str, str], tmp_pa
 
     def record(name: str, *options: str, arguments: tuple[str, ...] = ()) -> Path:
         trace = tmp_path / f"{'-'.join((name, *arguments))}.dtap"
-        command = [sys.executable, "-m", "drawtap", "record", "--openvg", *options, "-o", trace, "--"]
-        command += [program(name), *arguments]
-        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        command = ["record", "--openvg", *options, "-o", trace, "--", program(name), *arguments]
+        done = run_recorder(*command, environment=os.environ)
+        assert done.returncode == 0, done.stderr
         return trace
 
     return record
