@@ -79,12 +79,16 @@ def recordings(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> dic
     return found
 
 
-def measured(path: Path, ids: Sequence[str], per: str, frame: int = 1) -> tuple[Rows, set[str]]:
-    """Return what each draw (clears left out) or the whole of a frame has, by metric, and the notes."""
+def measured(path: Path, ids: Sequence[str], per: str, frame: int = 1, *, alone: bool = False) -> tuple[Rows, set[str]]:
+    """Return what each draw (clears left out) or the whole of a frame has, by metric, and the notes.
+
+    `alone`: no other frame is measured, and none is played after it.
+    """
     with open_trace(path) as trace:
         known = listing.metrics(path, environment=LLVMPIPE)
         plan = passes.plan(path, listing.chosen(known, ids), [per], environment=LLVMPIPE)
-        profile.profile(trace, plan, profile.ProfileOptions(), environment=LLVMPIPE)
+        frames = range(frame, frame + 1) if alone else None
+        profile.profile(trace, plan, profile.ProfileOptions(frames), environment=LLVMPIPE)
         values = trace.sql(
             "SELECT m.seq, m.name, m.value, m.note FROM metrics m LEFT JOIN calls c ON c.seq = m.seq WHERE "
             f"m.per = '{per}' AND m.frame = {frame} AND (m.per = 'frame' OR c.name <> 'glClear') ORDER BY m.seq"
@@ -398,7 +402,7 @@ def test_what_glxgears_draws_is_what_its_text_says(programs: Bench, tmp_path: Pa
         with open_trace(trace) as opened:
             if len(opened.table("frames")) > 3:
                 break
-    [row], notes = measured(trace, ["geometry:*"], "frame", 2)
+    [row], notes = measured(trace, ["geometry:*"], "frame", 2, alone=True)
     assert not notes
     # A push, three turns of the view, a pop, and four calls for each gear, which is a display list.
     assert (row["matrix"], row["render"]) == (1 + 3 + 3 * 4 + 1, 3)
