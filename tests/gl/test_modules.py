@@ -222,7 +222,7 @@ def test_functions_found_by_name_are_hooked_and_recorded(programs: Bench, tmp_pa
 
 
 def test_a_module_that_cannot_get_in_is_said(programs: Bench, built: Path, tmp_path: Path) -> None:
-    done = _run(programs, [_module(built, "call-printer"), "no-such-module"], ["es2_triangle"])
+    done = _run(programs, [_module(built, "draw-skipper"), "no-such-module"], ["es2_triangle"])
     assert done.returncode == 2 and "no-such-module" in done.stderr
     done = _run(programs, [tmp_path / "missing.so"], ["es2_triangle"])
     assert done.returncode == 4 and "missing.so" in done.stderr
