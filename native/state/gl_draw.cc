@@ -246,6 +246,11 @@ bool may(Machine& m, const char* mark) {
   auto source = m.program_samplers.find(p);
   return source == m.program_samplers.end() || source->second.count(mark);
 }
+// Returns whether the program in use is known to read state of fixed function, by name or for want of a vertex shader.
+bool names_fixed_state(Machine& m) {
+  auto source = m.program_samplers.find(used_program(m));
+  return source != m.program_samplers.end() && source->second.count("~");
+}
 void write_buffers(Machine& m) {
   Node* c = m.context();
   // A program whose source nowhere writes to a buffer only reads, and one that names none does not even that.
@@ -347,7 +352,7 @@ void side_effects(Machine& m) {
 void read_raster(Machine& m, bool arrays) {
   Node* c = m.context();
   m.read(c, f_context::group_raster);
-  if (!read_programs(m)) read_fixed(m);
+  if (!read_programs(m) || names_fixed_state(m)) read_fixed(m);
   if (c->get(f_context::enabled_GL_VERTEX_PROGRAM_ARB) || c->get(f_context::enabled_GL_FRAGMENT_PROGRAM_ARB)) {
     for (unsigned f : {f_context::GL_VERTEX_PROGRAM_BINDING_NV, f_context::GL_FRAGMENT_PROGRAM_BINDING_NV})
       if (Node* p = m.object(c_share::arb_programs, static_cast<uint64_t>(c->get(f)))) m.read_all(p);

@@ -66,6 +66,15 @@ Node* uniform_node(Machine& m, Node* p, int64_t location) {
              : nullptr;
 }
 
+// Names of GLSL that stand for state of fixed function: matrices, lights, materials, fog, planes.
+bool names_fixed(std::string_view word) {
+  static constexpr std::string_view kinds[] = {"gl_ModelView",  "gl_Projection",    "gl_Normal",       "gl_Texture",
+                                               "gl_Light",      "gl_FrontMaterial", "gl_BackMaterial", "gl_FrontLight",
+                                               "gl_BackLight",  "gl_ClipPlane",     "gl_ClipVertex",   "gl_EyePlane",
+                                               "gl_ObjectPlane"};
+  if (word == "ftransform" || word == "gl_Fog" || word == "gl_Point") return true;
+  return std::any_of(std::begin(kinds), std::end(kinds), [&](auto kind) { return word.starts_with(kind); });
+}
 bool identifier(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 }  // namespace
@@ -89,7 +98,8 @@ void set_name(Machine& m, Node* n, const std::string& name) {
 
 // Names of samplers and images in a shader's source; too many of them (parameters of functions) do no harm. Beside them
 // what else decides what a draw touches: ":3" for a layout's binding, "!" where it may write to buffers or images, "@"
-// where it may read or write storage buffers or counters, "{" where it may have blocks of uniforms.
+// where it may read or write storage buffers or counters, "{" where it may have blocks of uniforms. A "~" stands for
+// state of fixed function.
 void sampler_names(const std::string& source, std::set<std::string>& names) {
   size_t at = 0;
   bool only_read = false;  // of the declaration that is being read
@@ -113,6 +123,7 @@ void sampler_names(const std::string& source, std::set<std::string>& names) {
     std::string_view word(source.data() + at, end - at);
     at = end;
     if (word == "readonly") only_read = true;
+    if (names_fixed(word)) names.insert("~");
     if (word == "buffer" || word.starts_with("atomic")) names.insert("@");
     if (word == "include") names.insert({"!", "@", "{"});
     if (word == "uniform") {  // a block, or inside of a macro
@@ -266,7 +277,7 @@ void link_program(Machine& m, int64_t program) {
   m.read(p, f_program::bound_attributes);
   m.read(p, f_program::varyings);
   m.read(p, f_program::GL_PROGRAM_SEPARABLE);
-  bool ok = false, bad = false, known = true;
+  bool ok = false, bad = false, known = true, only_fragments = true;
   std::set<std::string> names;
   for (int64_t name : attached(m, p)) {
     Node* s = shader_of(m, name);
@@ -274,11 +285,14 @@ void link_program(Machine& m, int64_t program) {
     m.read(s, f_shader::compiled);
     ok = true;
     bad = bad || !s->get(f_shader::GL_COMPILE_STATUS);
+    only_fragments = only_fragments && s->get(f_shader::GL_SHADER_TYPE) == GL_FRAGMENT_SHADER;
     if (auto it = m.shader_samplers.find(s); it != m.shader_samplers.end())
       names.insert(it->second.begin(), it->second.end());
     else
       known = false;
   }
+  // Fixed function makes the vertices then.
+  if (only_fragments && !p->get(f_program::GL_PROGRAM_SEPARABLE)) names.insert("~");
   if (known)
     m.program_samplers[p] = std::move(names);
   else

@@ -36,6 +36,7 @@ PROGRAMS = {
     "ff_lists": (27, 0.15),
     "ff_state": (25, 0.1),
     "between": (4, 0.3),
+    "fragment_only": (2, 1.0),
     "fbo_chain": (23, 0.2),
     "transfers": (20, 0.25),
     "modern": (20, 0.6),

@@ -1,5 +1,5 @@
-/* A program of a fragment shader alone: fixed function makes its vertices, of arrays in the program's own memory. The
- * pixels are read back after every frame.
+/* A program of a fragment shader alone: fixed function makes its vertices, of arrays in the program's own memory.
+ * Another program names a matrix of fixed function itself. The pixels are read back after every frame.
  * fragment_only [FRAMES] */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
@@ -19,7 +19,13 @@ int main(int argc, char** argv) {
   GLuint program = glCreateProgram();
   glAttachShader(program, compile_stage(GL_FRAGMENT_SHADER, "void main() { gl_FragColor = gl_Color.bgra; }\n"));
   glLinkProgram(program);
-  glUseProgram(program);
+  GLuint other =
+      link_program("void main() { gl_Position = gl_TextureMatrix[0] * gl_Vertex; gl_FrontColor = gl_Color; }\n",
+                   "void main() { gl_FragColor = gl_Color; }\n", NULL, 0);
+  glMatrixMode(GL_MODELVIEW);
+  glTranslatef(0.1f, 0.3f, 0);
+  glMatrixMode(GL_TEXTURE);
+  glScalef(0.5f, -0.5f, 1);
   glEnableClientState(GL_VERTEX_ARRAY);
   glEnableClientState(GL_COLOR_ARRAY);
   for (int i = 0; i < frames; i++) {
@@ -30,6 +36,9 @@ int main(int argc, char** argv) {
     glClear(GL_COLOR_BUFFER_BIT);
     glVertexPointer(2, GL_FLOAT, 0, corners);
     glColorPointer(4, GL_UNSIGNED_BYTE, 0, colors);
+    glUseProgram(program);
+    glDrawArrays(GL_TRIANGLES, 0, 3);
+    glUseProgram(other);
     glDrawArrays(GL_TRIANGLES, 0, 3);
     glReadPixels(0, 0, SIDE, SIDE, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
     eglSwapBuffers(display, surface);
