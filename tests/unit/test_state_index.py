@@ -181,6 +181,15 @@ def test_attribute_stack(recording: Recording, tmp_path: Path) -> None:
         assert value(trace, outside, "context.GL_ATTRIB_STACK_DEPTH") == 0
 
 
+def test_fog_of_nv_is_state_of_the_fog_group(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glPushAttrib", mask=0x80)  # fog
+    inside = recording.gl("glFogi", pname=0x855A, param=0x855B)
+    outside = recording.gl("glPopAttrib")
+    with opened(recording, tmp_path) as trace:
+        assert value(trace, inside, "context.GL_FOG_DISTANCE_MODE_NV") == "GL_EYE_RADIAL_NV"
+        assert value(trace, outside, "context.GL_FOG_DISTANCE_MODE_NV") == "GL_EYE_PLANE_ABSOLUTE_NV"
+
+
 def test_display_lists_are_kept_and_executed(recording: Recording, tmp_path: Path) -> None:
     recording.gl("glNewList", list=3, mode="GL_COMPILE")
     recording.gl("glEnable", cap="GL_FOG")

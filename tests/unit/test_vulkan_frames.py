@@ -52,7 +52,7 @@ def fences(s: VulkanScene) -> None:
         (boundaries, "boundary", "vkQueueSubmit", [2, 3, 3]),
         (queue_labels, "label", "vkQueueEndDebugUtilsLabelEXT", [6, 6, 6]),
         (command_labels, "label", "vkQueueSubmit", [5, 5, 5]),
-        (fences, "finish", "vkWaitForFences", [4, 5, 5]),
+        (fences, "finish", "vkWaitForFences", [5, 5, 5]),
         (lambda s: s.submit().submit(), "none", None, [2]),
     ],
 )
