@@ -41,6 +41,7 @@ def render(page: RatesPage) -> str:
     return document(
         "rates.html",
         page=page,
+        words=len(page.columns),
         charts=[
             (name, text, markupsafe.Markup(chart(curves, page.seconds, most))) for name, text, curves in page.charts
         ],

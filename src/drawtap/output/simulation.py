@@ -33,6 +33,7 @@ def render(page: SimulationPage) -> str:
     return document(
         "simulation.html",
         page=page,
+        words=2,  # columns; the others are numbers
         charts=[
             (run.variant, VARIANTS[run.variant], markupsafe.Markup(chart(run.outcomes, run.duration_s, longest)))
             for run in page.runs
