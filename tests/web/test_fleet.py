@@ -255,6 +255,16 @@ def test_many_recordings_are_a_page(opened, tmp_path):
     many = "new Set([...document.querySelectorAll(all)].map((one) => one.getBoundingClientRect()[side])).size"
     for all_, side in ((".head .build > b + span", "top"), (".three .lacks", "height"), (".three figcaption", "top")):
         assert page.page.evaluate(f"((all, side) => {many})('{all_}', '{side}')") == 1, all_
+    # An answer that comes late is not shown in another panel, and a failure is said.
+    page.page.evaluate("void (drawtap.source.machines = () => new Promise((done) => (drawtap.late = () => done([]))))")
+    page.press("1", "2", "1")
+    page.reads("Repeat it here")
+    page.page.evaluate("drawtap.late()")
+    page.page.wait_for_timeout(100)
+    assert "Repeat it here" in page.text("#panel")
+    page.page.evaluate("void (drawtap.source.machines = () => Promise.reject(new Error('the server is gone')))")
+    page.press("2")
+    page.reads("the server is gone")
     used = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{server.process.pid}/status").read_text())
     assert used is not None
     assert int(used[1]) < 1 << 20  # 1 GiB

@@ -369,22 +369,24 @@ export class FleetPage {
 
   async show() {
     this.asking?.abort();
-    const {signal} = (this.asking = new AbortController());
-    chooseTab(this.place.tab);
-    const panel = element("panel");
+    const {signal} = (this.asking = new AbortController()), {tab, trace, build} = this.place;
+    chooseTab(tab);
+    const panel = element("panel"), isFarm = tab === "farm";
     panel.dataset.ready = "";
-    if (this.place.tab === "farm")
-      fill(panel, this.farm(await this.source.machines()));
-    else if (!this.place.trace)
-      fill(panel, h("p", {text: this.nextStep()}), this.legend());
-    else {
-      try {
-        const cell = await this.source.cell(this.place.trace, this.place.build, signal);
-        if (!signal.aborted) fill(panel, ...this.detail(cell, signal));
-      } catch (error) {
-        if (signal.aborted) return;
-        fill(panel, ...failure(error));
-      }
+    if (panel.dataset.tab !== tab) fill(panel);  // words of another tab
+    panel.dataset.tab = tab;
+    try {
+      const answer = await (isFarm ? this.source.machines() : trace && this.source.cell(trace, build, signal));
+      if (signal.aborted) return;
+      if (isFarm)
+        fill(panel, this.farm(answer));
+      else if (!trace)
+        fill(panel, h("p", {text: this.nextStep()}), this.legend());
+      else
+        fill(panel, ...this.detail(answer, signal));
+    } catch (error) {
+      if (signal.aborted) return;
+      fill(panel, ...failure(error));
     }
     panel.dataset.ready = "yes";
   }
