@@ -1,8 +1,8 @@
 // Kernel traces of any format: event classes, lanes in order of time, and rows for those who ask.
 #pragma once
-#include <bit>
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <memory>

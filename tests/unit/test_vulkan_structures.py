@@ -75,6 +75,6 @@ def test_near_misses(trace: Trace) -> None:
 def test_types_are_read_for_their_names_alone(tmp_path: Path) -> None:
     trace = open_trace(program().write(tmp_path / "t.dtap"))
     assert trace.sql('SELECT count(*) FROM "vkCreateImage" JOIN calls USING (seq)').fetchall() == [(2,)]
-    assert trace.database._structures is None
+    assert "structures" not in vars(trace.database)
     trace.sql("SELECT count(*) FROM VkExtent3D")
-    assert trace.database._structures
+    assert vars(trace.database)["structures"]
