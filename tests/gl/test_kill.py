@@ -517,28 +517,26 @@ while not os.path.exists({str(child)!r}): time.sleep(0.01)
     assert "eglGetError" in run_drawtap("list", trace).stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_ends_the_recording_of_a_child_that_still_draws(tmp_path: Path, number: signal.Signals) -> None:
     trace, numbers = tmp_path / "t.dtap", tmp_path / "numbers"
     program = f"""
 import ctypes, os, time
-egl, program = ctypes.CDLL("libEGL.so.1"), os.getpid()
+egl = ctypes.CDLL("libEGL.so.1")
 if os.fork(): os._exit(0)
 os.close(2)
 egl.eglGetError()
-open({str(numbers) + "~"!r}, "w").write(f"{{program}} {{os.getpid()}}")
-os.rename({str(numbers) + "~"!r}, {str(numbers)!r})
+open({str(numbers)!r}, "w").write(str(os.getpid()))
 while True: egl.eglGetError(); time.sleep(0.01)
 """
     command = [sys.executable, "-m", "drawtap", "record", "-o", str(trace), "--", sys.executable, "-c", program]
     heard = functools.partial(signal.signal, number, signal.SIG_DFL)
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heard) as recorder:
-        while not numbers.exists():
-            time.sleep(0.05)
-        ended, child = numbers.read_text().split()
-        while Path("/proc", ended).exists():
-            time.sleep(0.05)
-        time.sleep(0.5)  # until drawtap has its handlers for the children
+        assert recorder.stderr is not None
+        for line in recorder.stderr:
+            if "waiting for what may still draw: process" in line:
+                break
+        child = numbers.read_text()
         recorder.send_signal(number)
         try:
             _, said = recorder.communicate(timeout=20)

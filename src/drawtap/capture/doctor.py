@@ -171,10 +171,10 @@ def _no_display() -> Iterator[Check]:
         yield Check("note", "display", "none set", "programs with windows: xvfb-run drawtap record ... (package xvfb)")
 
 
-def missing_frames(calls: int, why: str) -> Check:
+def missing_frames(why: str) -> Check:
     """Return why a recording with calls has no frame; `why` is what the reader says of its rule."""
     hint = "drawtap histogram shows what was called; --frame-end FUNCTION sets another rule"
-    return Check("note", "frames", f"no frame in {calls} calls: {why}", hint)
+    return Check("note", "frames", f"none: {why}", hint)
 
 
 def _parts() -> Iterator[Check]:

@@ -147,16 +147,19 @@ class Drainer:
         self._watched = pid
         self._tell(_wish("watch", pid=pid, until_input_ends=True))
 
-    def finish(self, status: int, late: Callable[[], None], is_to_end: Callable[[], bool]) -> None:
+    def finish(
+        self, status: int, late: Callable[[], None], is_to_end: Callable[[], bool], waits: Callable[[str], None]
+    ) -> None:
         """Tell how the program ended and wait until the file is whole, as long as the drainer is at work.
 
-        New processes are taken in until `late` returns. Where `is_to_end`, children are recorded no longer.
+        New processes are taken in until `late` returns. `waits` hears once which children are still recorded. Where
+        `is_to_end`, they are recorded no longer.
         """
         wish = _wish("signal", value=-status) if status < 0 else _wish("exit", value=status)
         self._tell(wish)
         late()
         self._close_input()
-        if not self._wait_while_it_works(is_to_end):
+        if not self._wait_while_it_works(is_to_end, waits):
             self._give_up()
             return
         self._reader.join(timeout=5)
@@ -164,17 +167,19 @@ class Drainer:
         if (self._process.returncode or 0) > 0:
             self.messages.append(f"the recorder's process ended with status {self._process.returncode}")
 
-    def _wait_while_it_works(self, is_to_end: Callable[[], bool]) -> bool:
+    def _wait_while_it_works(self, is_to_end: Callable[[], bool], waits: Callable[[str], None]) -> bool:
         """Wait for the drainer to end, and end one that is stopped; False: it cannot even be ended now.
 
         Between two looks nothing is counted: this process may have been stopped as well.
         """
-        still, before, told = 0, None, False
+        still, before, told, alive = 0, None, False, None
         while still < _STOPPED_SECONDS / _LOOK_SECONDS:
             try:
                 self._process.wait(timeout=_LOOK_SECONDS)
                 return True
             except subprocess.TimeoutExpired:
+                if alive is None and (alive := ", ".join(self._alive())):
+                    waits(alive)
                 if is_to_end() and not told:
                     self.refused += [f"{which}: it still ran when the recording was ended" for which in self._alive()]
                     self._process.terminate()

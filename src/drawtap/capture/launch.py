@@ -173,7 +173,7 @@ def record(
     the program has ended and a child of it, which it names, may still make its first call.
 
     The program keeps this terminal and its standard streams. Ctrl-C reaches it as always and leaves the recorder
-    to finish the file. SIGTERM and SIGHUP are passed on; after the program's end they end its children's recording.
+    to finish the file. SIGTERM and SIGHUP are passed on. After the program's end each ends its children's recording.
 
     Raises UsageError where `output` exists and `force` is not set, ChildError with code 127 or 126 where the program
     cannot be started, UnavailableError where a part of drawtap is missing.
@@ -206,7 +206,8 @@ def record(
                 with _flight(how, drain) as watched:
                     status, seen = _run(executable, program, environment, tap, drain.watch)
                 seconds = time.monotonic() - started
-                drain.finish(status, functools.partial(late.wait, drain), lambda: late.stopped_by is not None)
+                with _handlers({signal.SIGINT: late.stop}):
+                    drain.finish(status, functools.partial(late.wait, drain), lambda: bool(late.stopped_by), waits)
             running = late.others(drain)
             lost = (*_unreached(seen, drain, how.process or "*", unreached), *late.left)
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)

@@ -480,7 +480,7 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
 
             rule = data.get("frame_end")
             why = str(rule["why"]) if isinstance(rule, dict) else "auto"
-            verdicts += verdicts_of([doctor.missing_frames(own, why)])
+            verdicts += verdicts_of([doctor.missing_frames(why)])
     for sent in recording.sent:
         calls += sent.calls
         verdicts.append(_sent_verdict(sent))

@@ -37,5 +37,5 @@ def asked(text: str) -> dict[str, Any]:
     """Return the JSON object of a request. Raises UsageError for anything else."""
     wish = object_of(text)
     if wish is None:
-        raise UsageError("the request is no JSON object", hint="reload the page")
+        raise UsageError("the request is not a JSON object", hint="reload the page")
     return wish
