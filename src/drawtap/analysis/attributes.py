@@ -7,8 +7,10 @@ from __future__ import annotations
 
 # The program asked for all names, types and places behind its one link. Matrices take the places behind theirs, too.
 _ASKED = """
-SELECT n.program, n.name, l.location, n.size * CASE WHEN n.type IN (35674, 35685, 35686) THEN 2
-    WHEN n.type IN (35675, 35687, 35688) THEN 3 WHEN n.type IN (35676, 35689, 35690) THEN 4 ELSE 1 END AS taken
+SELECT n.program, n.name, l.location, n.size * CASE
+    WHEN n.type IN (GL_FLOAT_MAT2, GL_FLOAT_MAT2x3, GL_FLOAT_MAT2x4) THEN 2
+    WHEN n.type IN (GL_FLOAT_MAT3, GL_FLOAT_MAT3x2, GL_FLOAT_MAT3x4) THEN 3
+    WHEN n.type IN (GL_FLOAT_MAT4, GL_FLOAT_MAT4x2, GL_FLOAT_MAT4x3) THEN 4 ELSE 1 END AS taken
 FROM (SELECT DISTINCT a.program, a.name, regexp_extract(a.type::VARCHAR, '[0-9]+')::BIGINT AS type,
           regexp_extract(a.size::VARCHAR, '[0-9]+')::BIGINT AS size
       FROM "glGetActiveAttrib" a WHERE a.type IS NOT NULL AND a.size IS NOT NULL) n
@@ -19,7 +21,7 @@ JOIN linked_once once ON once.program = n.program
 
 _ACTIVE = """
 SELECT g.program, max_by(('0x' || substr(hex(g.params_data), 1, 2))::INTEGER, g.seq) AS active
-FROM "glGetProgramiv" g WHERE g.pname_value = 35721 AND g.params_data IS NOT NULL GROUP BY g.program
+FROM "glGetProgramiv" g WHERE g.pname_value = GL_ACTIVE_ATTRIBUTES AND g.params_data IS NOT NULL GROUP BY g.program
 """
 
 # The sources of the program's vertex shaders declare them, each with a layout or with glBindAttribLocation. A macro
@@ -34,13 +36,13 @@ WITH attached AS (
     FROM attached a ASOF LEFT JOIN sources s ON s.shader = a.shader AND s.seq <= a.link
 ), whole AS (
     SELECT k.program FROM known k GROUP BY k.program
-    HAVING bool_and(k.source IS NOT NULL AND k.stage IS NOT NULL) AND bool_or(k.stage = 35633)
-       AND NOT bool_or(k.stage = 35633 AND regexp_matches(k.source,
+    HAVING bool_and(k.source IS NOT NULL AND k.stage IS NOT NULL) AND bool_or(k.stage = GL_VERTEX_SHADER)
+       AND NOT bool_or(k.stage = GL_VERTEX_SHADER AND regexp_matches(k.source,
            '#\s*define\b[^\n]*\b(in|attribute)\b|\bgl_(Vertex|Normal|Color|SecondaryColor|MultiTexCoord|FogCoord)'))
 ), declared AS (
     SELECT k.program, k.link, unnest(regexp_extract_all(k.source,
         '(?:layout\s*\([^)]*\)\s*)?\b(?:in|attribute)\s[^;(){}]*;')) AS words
-    FROM known k JOIN whole w ON w.program = k.program WHERE k.stage = 35633
+    FROM known k JOIN whole w ON w.program = k.program WHERE k.stage = GL_VERTEX_SHADER
 ), named AS (
     SELECT d.program, d.link, d.words, regexp_extract(d.words,
         '\b(?:in|attribute)\s+(?:\w+p\s+)?(?:float|u?int|[iu]?vec[234]|mat[234])\s+(\w+)\s*;$', 1) AS name

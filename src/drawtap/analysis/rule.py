@@ -12,7 +12,8 @@ Columns of a row, of which `seq` or `frame` is enough: `seq` (the call), `frame`
 text of the call), `n` (the number of calls of the row; without it 1 where there is `seq`), `frames` (a list of the
 frames of these calls, where `frame` is only the first), `ns` and `bytes` (what they took). Thresholds belong into the
 question. Tables are those of `drawtap sql`, every API function (empty where it was not called, together with
-its twins of extensions), and the views of `drawtap.analysis.views`.
+its twins of extensions), and the views of `drawtap.analysis.views`. Enumerants of `drawtap.analysis.enumerants` have
+their names: `s.stage = GL_VERTEX_SHADER`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from drawtap.analysis.enumerants import numbered
 from drawtap.plugins import Registry
 
 SEVERITIES = ("note", "warning", "error")
@@ -68,7 +70,7 @@ class Rule:
     @property
     def question(self) -> str:
         """The question, in SQL."""
-        return self.function()
+        return numbered(self.function())
 
     def is_for(self, hardware: str | None) -> bool:
         """Tell whether a finding matters on `hardware`; None: somewhere."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from drawtap.analysis import attributes
+from drawtap.analysis.enumerants import numbered
 from drawtap.analysis.indices import INDEX_ENDS
 from drawtap.trace.snapshot import Computed
 
@@ -22,7 +23,7 @@ FROM frames WHERE end_function IS NOT NULL
 
 # Where display lists begin and end, and whether what stands between is only kept: GL_COMPILE draws nothing.
 _LIST = """
-SELECT n.seq, n.context, n.mode_value = 4864 AS keeps FROM "glNewList" n
+SELECT n.seq, n.context, n.mode_value = GL_COMPILE AS keeps FROM "glNewList" n
 UNION ALL SELECT e.seq, e.context, false FROM "glEndList" e
 """
 
@@ -45,7 +46,8 @@ UNION ALL SELECT d.seq, d.context, d.cap_value, false FROM "glDisable" d
 
 # The framebuffer that draws go to, from a call on.
 _TARGET = """
-SELECT b.seq, b.frame, b.context, b.framebuffer FROM "glBindFramebuffer" b WHERE b.target_value IN (36160, 36009)
+SELECT b.seq, b.frame, b.context, b.framebuffer
+FROM "glBindFramebuffer" b WHERE b.target_value IN (GL_FRAMEBUFFER, GL_DRAW_FRAMEBUFFER)
 """
 
 _DRAWN = """
@@ -57,7 +59,7 @@ FROM draws d WHERE d.kind = 'draw' AND d.function NOT LIKE 'vg%'
 
 # The texture that an upload, a parameter or a draw means: per context, unit and target, from a call on to another.
 _UNIT = """
-SELECT a.seq, a.context, a.texture_value - 33984 AS unit FROM "glActiveTexture" a
+SELECT a.seq, a.context, a.texture_value - GL_TEXTURE0 AS unit FROM "glActiveTexture" a
 """
 
 _BOUND_TEXTURE = """
@@ -96,7 +98,8 @@ UNION ALL SELECT v.seq, v.frame, v.context, v.duration, 'vgImageSubData', NULL, 
 _TEXTURE_UPLOAD = """
 SELECT i.*, b.texture
 FROM (SELECT x.*, coalesce(u.unit, 0) AS unit,
-             CASE WHEN x.target BETWEEN 34069 AND 34074 THEN 34067 ELSE x.target END AS binding
+             CASE WHEN x.target BETWEEN GL_TEXTURE_CUBE_MAP_POSITIVE_X AND GL_TEXTURE_CUBE_MAP_NEGATIVE_Z
+                  THEN GL_TEXTURE_CUBE_MAP ELSE x.target END AS binding
       FROM images x ASOF LEFT JOIN texture_units u ON u.context = x.context AND u.seq <= x.seq) i
 ASOF LEFT JOIN texture_bindings b
   ON b.context = i.context AND b.unit = i.unit AND b.target = i.binding AND b.seq <= i.seq
@@ -119,7 +122,7 @@ ASOF LEFT JOIN texture_bindings b
 _TEXTURE = """
 SELECT g.share_group, u.texture, min(u.seq) AS seq, max(u.width) AS width, max(u.height) AS height,
        count(DISTINCT u.level) AS levels, max(coalesce(u.bytes, 0)) AS bytes, bool_or(u.compressed) AS compressed,
-       bool_or(u.bytes IS NOT NULL) AS loaded, bool_or(u.binding = 34067) AS cube
+       bool_or(u.bytes IS NOT NULL) AS loaded, bool_or(u.binding = GL_TEXTURE_CUBE_MAP) AS cube
 FROM texture_uploads u JOIN contexts g ON g.context = u.context
 WHERE u.texture IS NOT NULL AND NOT u.part GROUP BY g.share_group, u.texture
 """
@@ -152,7 +155,7 @@ FROM (SELECT s.seq, s.frame, s.context, s.duration, 'glBufferSubData' AS functio
              r.length::BIGINT, NULL, (r.access_value & 44) <> 0
              FROM "glMapBufferRange" r WHERE (r.access_value & 2) <> 0
       UNION ALL SELECT m.seq, m.frame, m.context, m.duration, 'glMapBuffer', m.target_value, 0, NULL, NULL, false
-             FROM "glMapBuffer" m WHERE m.access_value <> 35000) w
+             FROM "glMapBuffer" m WHERE m.access_value <> GL_READ_ONLY) w
 ASOF LEFT JOIN buffer_bindings b ON b.context = w.context AND b.target = w.target AND b.seq <= w.seq
 """
 
@@ -223,11 +226,13 @@ SELECT v.seq, v.context, v."array" AS vertex_array FROM "glBindVertexArray" v
 _ATTRIBUTE_POINTER = """
 SELECT p.seq, p.context, p.index, coalesce(v.vertex_array, 0) AS vertex_array, coalesce(b.buffer, 0) AS buffer, p.start,
        p.bytes, CASE WHEN p.stride = 0 THEN p.bytes ELSE p.stride END AS stride
-FROM (SELECT a.seq, a.context, a.index, a.pointer::BIGINT AS start, a.stride::BIGINT AS stride, 34962 AS target,
-             CASE WHEN a.type_value IN (36255, 33640) THEN 4
+FROM (SELECT a.seq, a.context, a.index, a.pointer::BIGINT AS start, a.stride::BIGINT AS stride,
+             GL_ARRAY_BUFFER AS target,
+             CASE WHEN a.type_value IN (GL_INT_2_10_10_10_REV, GL_UNSIGNED_INT_2_10_10_10_REV) THEN 4
                   ELSE CASE WHEN a.size > 4 THEN 4 ELSE a.size END::BIGINT
-                       * CASE WHEN a.type_value IN (5120, 5121) THEN 1 WHEN a.type_value IN (5122, 5123, 5131) THEN 2
-                              WHEN a.type_value = 5130 THEN 8 ELSE 4 END END AS bytes
+                       * CASE WHEN a.type_value IN (GL_BYTE, GL_UNSIGNED_BYTE) THEN 1
+                              WHEN a.type_value IN (GL_SHORT, GL_UNSIGNED_SHORT, GL_HALF_FLOAT) THEN 2
+                              WHEN a.type_value = GL_DOUBLE THEN 8 ELSE 4 END END AS bytes
       FROM "glVertexAttribPointer" a) p
 ASOF LEFT JOIN buffer_bindings b ON b.context = p.context AND b.target = p.target AND b.seq <= p.seq
 ASOF LEFT JOIN vertex_array_bindings v ON v.context = p.context AND v.seq <= p.seq
@@ -309,7 +314,7 @@ FROM (SELECT o.created_seq AS seq, o.frame, o.handle AS render_pass,
       FROM objects o WHERE o.type = 'VkRenderPass' AND o.info IS NOT NULL) r
 """
 
-VIEWS: Mapping[str, str | Computed] = {
+_BY_NAME: Mapping[str, str | Computed] = {
     "steady_frames": _STEADY,
     "lists": _LIST,
     "draw_calls": _DRAW,
@@ -342,4 +347,8 @@ VIEWS: Mapping[str, str | Computed] = {
     "sources": _SOURCE,
     "vk_images": _VK_IMAGE,
     "vk_attachments": _VK_ATTACHMENT,
+}
+
+VIEWS: Mapping[str, str | Computed] = {
+    name: numbered(view) if isinstance(view, str) else view for name, view in _BY_NAME.items()
 }

@@ -19,7 +19,7 @@ WITH passes AS (
 ), attached AS (
     SELECT DISTINCT t.context, t.framebuffer
     FROM "glFramebufferRenderbuffer" r ASOF JOIN targets t ON t.context = r.context AND t.seq <= r.seq
-    WHERE r.attachment_value IN (36096, 33306) AND r.renderbuffer <> 0
+    WHERE r.attachment_value IN (GL_DEPTH_ATTACHMENT, GL_DEPTH_STENCIL_ATTACHMENT) AND r.renderbuffer <> 0
 ), drawn_to AS (
     SELECT p.seq, any_value(p.frame) AS frame, any_value(p.context) AS context,
         any_value(p.framebuffer) AS framebuffer,

@@ -10,7 +10,7 @@ def failed_compiles() -> str:
     """A draw with such a program is undefined, or draws nothing."""
     return """
 SELECT s.seq, s.frame, 'shader ' || s.shader AS what FROM "glGetShaderiv" s
-WHERE s.pname_value = 35713 AND s.params_data IS NOT NULL AND hex(s.params_data) = '00000000'
+WHERE s.pname_value = GL_COMPILE_STATUS AND s.params_data IS NOT NULL AND hex(s.params_data) = '00000000'
 UNION ALL SELECT p.seq, p.frame, 'program ' || p.program FROM "glGetProgramiv" p
-WHERE p.pname_value = 35714 AND p.params_data IS NOT NULL AND hex(p.params_data) = '00000000' ORDER BY 1
+WHERE p.pname_value = GL_LINK_STATUS AND p.params_data IS NOT NULL AND hex(p.params_data) = '00000000' ORDER BY 1
 """

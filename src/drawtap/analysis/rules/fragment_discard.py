@@ -12,6 +12,6 @@ def fragment_discard() -> str:
     """A shader with discard keeps the GPU from rejecting hidden pixels before shading them."""
     return r"""
 SELECT s.seq, s.frame, 'shader ' || s.shader AS what FROM sources s
-WHERE s.stage = 35632 AND regexp_matches(regexp_replace(s.source, '//[^\n]*|/\*.*?\*/', ' ', 'g'),
+WHERE s.stage = GL_FRAGMENT_SHADER AND regexp_matches(regexp_replace(s.source, '//[^\n]*|/\*.*?\*/', ' ', 'g'),
     '\bdiscard\b') ORDER BY s.seq
 """

@@ -15,5 +15,5 @@ def fragment_highp() -> str:
     """Many GPUs of phones compute mediump twice as fast, with half the registers."""
     return r"""
 SELECT s.seq, s.frame, 'shader ' || s.shader AS what FROM sources s
-WHERE s.stage = 35632 AND regexp_matches(s.source, '\bprecision\s+highp\s+float') ORDER BY s.seq
+WHERE s.stage = GL_FRAGMENT_SHADER AND regexp_matches(s.source, '\bprecision\s+highp\s+float') ORDER BY s.seq
 """

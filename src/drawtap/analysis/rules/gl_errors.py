@@ -14,7 +14,7 @@ def gl_errors() -> str:
     return """
 SELECT e.seq, e.frame, 'glGetError returned ' || e.result AS what FROM "glGetError" e WHERE e.result_value <> 0
 UNION ALL SELECT x.seq, x.frame, 'eglGetError returned ' || x.result FROM "eglGetError" x
-    WHERE x.result_value <> 12288
+    WHERE x.result_value <> EGL_SUCCESS
 UNION ALL SELECT v.seq, v.frame, 'vgGetError returned ' || v.result FROM "vgGetError" v WHERE v.result_value <> 0
 ORDER BY 1
 """

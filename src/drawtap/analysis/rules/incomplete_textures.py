@@ -18,8 +18,8 @@ def incomplete_textures() -> str:
     """Such a texture is incomplete: shaders read black. GL_TEXTURE_MIN_FILTER starts as GL_NEAREST_MIPMAP_LINEAR."""
     return """
 WITH parameters AS (
-    SELECT p.texture, c.share_group, max_by(p.value, p.seq) FILTER (p.pname = 10241) AS filter,
-        bool_or(p.pname = 33085) AS limited
+    SELECT p.texture, c.share_group, max_by(p.value, p.seq) FILTER (p.pname = GL_TEXTURE_MIN_FILTER) AS filter,
+        bool_or(p.pname = GL_TEXTURE_MAX_LEVEL) AS limited
     FROM texture_parameters p JOIN contexts c ON c.context = p.context GROUP BY p.texture, c.share_group
 ), generated AS (
     SELECT DISTINCT b.texture, c.share_group
@@ -36,8 +36,8 @@ LEFT JOIN generated g ON g.texture = t.texture AND g.share_group = t.share_group
 JOIN drawn_textures d ON d.texture = t.texture AND d.share_group = t.share_group
 WHERE t.texture <> 0 AND t.levels = 1 AND greatest(t.width, t.height) > 1 AND g.texture IS NULL
     AND NOT coalesce(p.limited, false)
-  AND coalesce(p.filter, 9986) NOT IN (9728, 9729)
+  AND coalesce(p.filter, GL_NEAREST_MIPMAP_LINEAR) NOT IN (GL_NEAREST, GL_LINEAR)
   AND NOT EXISTS (SELECT 1 FROM "glTexStorage2D") AND NOT EXISTS (SELECT 1 FROM "glBindSampler")
   AND NOT EXISTS (SELECT 1 FROM "glTexParameteriv") AND NOT EXISTS (SELECT 1 FROM "glTexParameterfv")
-  AND NOT EXISTS (SELECT 1 FROM texture_parameters a WHERE a.pname = 33169) ORDER BY t.seq
+  AND NOT EXISTS (SELECT 1 FROM texture_parameters a WHERE a.pname = GL_GENERATE_MIPMAP) ORDER BY t.seq
 """

@@ -18,13 +18,15 @@ def mipmap_usage() -> str:
     return """
 WITH filters AS (
     SELECT p.texture, c.share_group, max_by(p.value, p.seq) AS value
-    FROM texture_parameters p JOIN contexts c ON c.context = p.context WHERE p.pname = 10241 AND p.texture <> 0
+    FROM texture_parameters p JOIN contexts c ON c.context = p.context
+    WHERE p.pname = GL_TEXTURE_MIN_FILTER AND p.texture <> 0
     GROUP BY p.texture, c.share_group
 )
 SELECT t.seq, t.bytes, 'texture ' || t.texture || ': ' || t.width || ' × ' || t.height || ', '
-       || CASE f.value WHEN 9728 THEN 'GL_NEAREST' ELSE 'GL_LINEAR' END AS what
+       || CASE f.value WHEN GL_NEAREST THEN 'GL_NEAREST' ELSE 'GL_LINEAR' END AS what
 FROM textures t JOIN filters f ON f.texture = t.texture AND f.share_group = t.share_group
 JOIN drawn_textures d ON d.texture = t.texture AND d.share_group = t.share_group
-WHERE t.loaded AND f.value IN (9728, 9729) AND t.width * t.height >= 16384 AND t.height > 1 ORDER BY t.bytes DESC,
+WHERE t.loaded AND f.value IN (GL_NEAREST, GL_LINEAR) AND t.width * t.height >= 16384 AND t.height > 1
+ORDER BY t.bytes DESC,
     t.seq
 """

@@ -19,7 +19,7 @@ WITH asked AS (
 ), texts AS (
     SELECT q.seq, s.source FROM asked q JOIN attached t ON t.program = q.program AND t.seq < q.seq
     JOIN sources s ON s.shader = t.shader AND s.seq < q.seq
-    WHERE s.stage = 35633 OR s.stage IS NULL
+    WHERE s.stage = GL_VERTEX_SHADER OR s.stage IS NULL
     QUALIFY s.seq = max(s.seq) OVER (PARTITION BY q.seq, t.shader)
 )
 SELECT q.seq, q.frame, q.name || ' of program ' || q.program AS what FROM asked q

@@ -15,6 +15,6 @@ def partial_clears() -> str:
     return """
 SELECT min(c.seq) AS seq, c.frame, count(*) AS n, 'glClear with scissor' AS what
 FROM clears c JOIN steady_frames s ON s.frame = c.frame
-ASOF JOIN (SELECT * FROM toggles WHERE cap = 3089) t ON t.context = c.context AND t.seq <= c.seq
+ASOF JOIN (SELECT * FROM toggles WHERE cap = GL_SCISSOR_TEST) t ON t.context = c.context AND t.seq <= c.seq
 WHERE t.is_on GROUP BY c.frame ORDER BY seq
 """

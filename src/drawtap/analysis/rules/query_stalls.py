@@ -17,9 +17,10 @@ WITH ended AS (
     UNION ALL SELECT l.seq, l.frame, l.context, l.id, l.pname_value, l.duration FROM "glGetQueryObjectui64v" l
 )
 SELECT a.seq, a.frame, a.duration AS ns, 'query ' || a.id AS what
-FROM (SELECT x.* FROM asked x JOIN steady_frames s ON s.frame = x.frame WHERE x.pname = 34918) a
+FROM (SELECT x.* FROM asked x JOIN steady_frames s ON s.frame = x.frame WHERE x.pname = GL_QUERY_RESULT) a
 ASOF JOIN ended e ON e.context = a.context AND e.id = a.id AND e.seq <= a.seq
-ASOF LEFT JOIN (SELECT y.* FROM asked y WHERE y.pname = 34919) b ON b.context = a.context AND b.id = a.id
+ASOF LEFT JOIN (SELECT y.* FROM asked y WHERE y.pname = GL_QUERY_RESULT_AVAILABLE) b
+  ON b.context = a.context AND b.id = a.id
     AND b.seq <= a.seq
 WHERE e.frame = a.frame AND (b.seq IS NULL OR b.seq < e.seq) ORDER BY a.seq
 """

@@ -16,6 +16,6 @@ def renderer_strings() -> str:
     """
     return """
 SELECT 0 AS seq, 'no glGetString or glGetStringi in ' || (SELECT count(*) FROM draw_calls) || ' draws' AS what
-WHERE NOT EXISTS (SELECT 1 FROM "glGetString" s WHERE s.name_value IN (7937, 7938, 7939))
+WHERE NOT EXISTS (SELECT 1 FROM "glGetString" s WHERE s.name_value IN (GL_RENDERER, GL_VERSION, GL_EXTENSIONS))
   AND NOT EXISTS (SELECT 1 FROM "glGetStringi" i) AND EXISTS (SELECT 1 FROM draw_calls)
 """

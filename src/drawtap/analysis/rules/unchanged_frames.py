@@ -24,9 +24,9 @@ WITH prints AS (
     WHERE regexp_matches(f.name, '^gl(Push|Pop|Load(Transpose)?|Mult(Transpose)?)Matrix|^glLoadIdentity$'
         || '|^gl(Rotate|Translate|Scale|Ortho|Frustum)[dfx]?$')
 ), nested AS (
-    SELECT m.*, coalesce(o.mode_value, 5888) AS mode,
+    SELECT m.*, coalesce(o.mode_value, GL_MODELVIEW) AS mode,
            sum(CASE m.act WHEN 'glPush' THEN 1 WHEN 'glPop' THEN -1 ELSE 0 END)
-               OVER (PARTITION BY m.context, m.frame, coalesce(o.mode_value, 5888) ORDER BY m.seq) AS depth
+               OVER (PARTITION BY m.context, m.frame, coalesce(o.mode_value, GL_MODELVIEW) ORDER BY m.seq) AS depth
     FROM matrices m ASOF LEFT JOIN "glMatrixMode" o ON o.context = m.context AND o.seq <= m.seq
 ), loaded AS (
     SELECT n.*, bool_or(n.act = 'glLoad' AND n.depth <= 0)

@@ -13,7 +13,7 @@ def unused_arrays() -> str:
     """
     return """
 WITH counted AS (
-    SELECT a.seq, a.program, a.params_data AS data FROM "glGetProgramiv" a WHERE a.pname_value = 35721
+    SELECT a.seq, a.program, a.params_data AS data FROM "glGetProgramiv" a WHERE a.pname_value = GL_ACTIVE_ATTRIBUTES
 ), active AS (
     SELECT c.program, max_by(('0x' || substr(hex(c.data), 1, 2))::INTEGER, c.seq) AS attributes FROM counted c
     WHERE c.data IS NOT NULL GROUP BY c.program
